@@ -9107,7 +9107,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   listAutomationSkillCatalog: ['GET', '/v1/automations/skills/catalog'],
   runAutomationSkill: ['POST', '/v1/automations/skills/{skillId}/run'],
   listAutomationSkills: ['GET', '/v1/automations/skills'],
-  getAutomationSkillPack: ['GET', '/v1/automations/skills/packs/{packId}'],
+  getAutomationSkillPack: ['GET', '/v1/automations/packs/{packId}'],
   installAutomationSkill: ['POST', '/v1/automations/skills/install'],
   createAutomationSkillWorkflow: ['POST', '/v1/automations/skills/{packId}/workflow'],
   getAutomationSkillSdk: ['GET', '/v1/automations/skills/sdk'],

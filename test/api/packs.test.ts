@@ -202,9 +202,7 @@ describe('a pack of a workspace', () => {
     expect(
       (await request('POST', '/v1/automations/skills/install', { packId: 'hello-pack' }, otherWorkspace)).status,
     ).toBe(404);
-    expect((await request('GET', '/v1/automations/skills/packs/hello-pack', undefined, otherWorkspace)).status).toBe(
-      404,
-    );
+    expect((await request('GET', '/v1/automations/packs/hello-pack', undefined, otherWorkspace)).status).toBe(404);
   });
 
   test.each([

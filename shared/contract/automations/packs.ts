@@ -186,7 +186,7 @@ export const packs = defineResource({
     ...manage,
     permission: 'automations:read',
     method: 'GET',
-    path: '/v1/automations/skills/packs/{packId}',
+    path: '/v1/automations/packs/{packId}',
     compressible: true,
     summary: 'Get a pack',
     description:

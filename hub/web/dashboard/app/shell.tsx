@@ -8,14 +8,13 @@ import { IconButton } from '../ui/button.tsx';
 import { ErrorNote } from '../ui/error.tsx';
 import { Toasts } from '../ui/toasts.tsx';
 import { query } from './api.ts';
-import { languageNames, useLanguage } from './language.tsx';
+import { languageNames, loadTexts, useLanguage } from './language.tsx';
 import type { DashboardLocale } from './language.tsx';
 import { liveState } from './live-events.ts';
 import { Navigation } from './navigation.tsx';
 import { PageError } from './page-states.tsx';
 import { useChooseLanguage } from './preferences.ts';
 import { useSession } from './session.tsx';
-import { SignInDialog } from './sign-in-dialog.tsx';
 import { useStore } from './use-store.ts';
 
 function Logo() {
@@ -88,8 +87,12 @@ function UserMenu() {
 const loadSearch = () => import('./search-dialog.tsx');
 const SearchDialog = lazy(() => loadSearch().then((module) => ({ default: module.SearchDialog })));
 const ShortcutsDialog = lazy(() =>
-  import('./shortcuts-dialog.tsx').then((module) => ({ default: module.ShortcutsDialog })),
+  Promise.all([import('./shortcuts-dialog.tsx'), loadTexts(['shortcuts'])]).then(([module]) => ({
+    default: module.ShortcutsDialog,
+  })),
 );
+/** Loaded with the page, but not before it is shown. */
+const SignInDialog = lazy(() => import('./sign-in-dialog.tsx').then((module) => ({ default: module.SignInDialog })));
 /** The search is loaded after the page, so that it opens immediately. */
 const loadSearchAfterMs = 2_000;
 
@@ -195,7 +198,11 @@ export function Shell() {
         </CatchBoundary>
         <Outlet />
       </main>
-      <SignInDialog />
+      <CatchBoundary getResetKey={() => ''} errorComponent={() => null}>
+        <Suspense>
+          <SignInDialog />
+        </Suspense>
+      </CatchBoundary>
       <Toasts />
     </div>
   );
