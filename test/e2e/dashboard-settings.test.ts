@@ -650,7 +650,7 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     };
     expect(await changesIn('changed the node')).toEqual([
       'name before: Kiosk after: <b>Bar</b>',
-      'tags before: [] after: ["a"]',
+      'tags before: – after: a',
     ]);
     expect(await changesIn('changed the policy')).toEqual(['maxRunsPerHour before: 5 after: 7']);
     expect(await changesIn('changed the AI models')).toContain('main.model before: – after: gpt-5');

@@ -16,6 +16,14 @@ export interface Scene extends AsyncDisposable {
   nodeId: string;
   conversationId: string;
   workflowId: string;
+  /** A workflow with a schedule. */
+  scheduleId: string;
+  agentId: string;
+  sequenceId: string;
+  sessionId: string;
+  packId: string;
+  webhookId: string;
+  channelId: string;
 }
 
 const orders = [
@@ -114,6 +122,46 @@ async function chat(hub: TestHub, session: Client, tenantId: string): Promise<st
   return maria.conversationId;
 }
 
+/** Adds a sequence, a session, an installed pack with a workflow, a webhook, a channel and changes of settings. */
+async function addObjects(api: Client, tenantId: string, nodeId: string) {
+  const { id: sequenceId } = await api.call('createAutomationSequence', {
+    body: {
+      name: 'Welcome a new customer',
+      steps: [
+        log('Send the welcome mail', { name: 'Say welcome' }),
+        log('Ask how the first order went', { name: 'Ask after three days', delaySeconds: 3 * 86_400 }),
+        log('Offer a call', { name: 'Offer a call', delaySeconds: 7 * 86_400 }),
+      ] as never,
+    },
+  });
+  const { id: sessionId } = await api.call('createAutomationSession', {
+    body: { scope: 'dm', key: 'maria@northside.example', title: 'Maria Okafor' },
+  });
+  for (const [role, content] of [
+    ['user', 'Has order 20419 left the warehouse?'],
+    ['assistant', 'Yes, it left at 08:40 and arrives this afternoon.'],
+    ['user', 'Can the driver call the reception when they arrive?'],
+  ] as const)
+    await api.call('appendAutomationSessionMessage', { params: { id: sessionId }, body: { role, content } });
+  const packId = 'daily-screen-report';
+  await api.call('installAutomationSkill', { body: { packId } });
+  await api.call('createAutomationSkillWorkflow', {
+    params: { packId },
+    body: { name: 'Screen of the front desk', inputs: { nodeId } },
+  });
+  await api.call('updateAutomationNode', { params: { id: nodeId }, body: { tags: ['office', 'browser', 'front'] } });
+  await api.call('putAutomationPolicy', { body: { maxRunsPerHour: 200 } as never });
+  await api.call('putAutomationPolicy', { body: { maxRunsPerHour: 120, approvalsRequiredFor: ['email.*'] } as never });
+  const { id: webhookId } = await api.call('createWebhook', {
+    params: { tenantId },
+    body: { url: 'https://example.org/hooks', events: ['message.created'] },
+  });
+  const { id: channelId } = await api.call('putAutomationChannel', {
+    body: { provider: 'webhook', name: 'Order desk', config: { inboundSecret: 'a secret of sixteen' } },
+  });
+  return { sequenceId, sessionId, packId, webhookId, channelId };
+}
+
 /** Fills a new workspace with machines, workflows, runs, approvals and conversations. */
 export async function fillWorkspace(hub: TestHub, model: ModelServer, browser: Browser): Promise<Scene> {
   const stop = new AbortController();
@@ -128,8 +176,8 @@ export async function fillWorkspace(hub: TestHub, model: ModelServer, browser: B
   await api.call('createAutomationNode', { body: { name: 'lab-mac' } });
   await api.call('putAutomationModels', {
     body: {
-      models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'gpt-5-mini' }],
-      order: ['m'],
+      models: [{ id: 'main', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'gpt-5-mini' }],
+      order: ['main'],
     },
   });
   model.reply = (_request, turn) =>
@@ -141,7 +189,7 @@ export async function fillWorkspace(hub: TestHub, model: ModelServer, browser: B
   const { id: toolProfileId } = await api.call('putAutomationToolProfile', {
     body: { name: 'Memory', allow: ['memory.*'], deny: [] },
   });
-  await api.call('createAutomationAgent', {
+  const { id: agentId } = await api.call('createAutomationAgent', {
     body: { name: 'Order desk', systemPrompt: 'You summarise orders for the front desk.', toolProfileId } as never,
   });
   const create = async (name: string, stepsJson: object[], more: object = {}) =>
@@ -185,6 +233,12 @@ export async function fillWorkspace(hub: TestHub, model: ModelServer, browser: B
       { name: 'Send the report' },
     ),
   ]);
+  const { stepsJson, inputs } = await api.call('getAutomationWorkflow', { params: { id: workflowId } });
+  await api.call('updateAutomationWorkflow', {
+    params: { id: workflowId },
+    body: { stepsJson: stepsJson.filter((step) => step.name !== 'Check the dates'), inputs } as never,
+  });
+  await api.call('restoreAutomationWorkflowVersion', { params: { id: workflowId, version: 1 } as never });
   const backup = await create('Nightly backup', [
     skill('node.ping', { nodeId }, { name: 'Wake the machine' }),
     skill('browser.screenshot', { nodeId }, { name: 'Photograph the result' }),
@@ -209,6 +263,9 @@ export async function fillWorkspace(hub: TestHub, model: ModelServer, browser: B
     nodeId,
     conversationId,
     workflowId,
+    scheduleId: summary,
+    agentId,
+    ...(await addObjects(api, tenantId, nodeId)),
     async [Symbol.asyncDispose]() {
       stop.abort();
     },

@@ -11,43 +11,15 @@ import type { TestHub } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { findPageBrowser } from '../fixtures/page-browser.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
+import { pagesOf } from './dashboard-pages.ts';
 import { fillWorkspace } from './dashboard-scene.ts';
 import type { Scene } from './dashboard-scene.ts';
 
 /**
- * Draws every page of the dashboard in light and dark at 1440 and 390 pixels (`node test/pictures/dashboard.ts
- * [FOLDER]`): a real hub with a workspace at work. Without a folder, it draws only the pictures of README and docs.
+ * Draws pages of the dashboard in light and dark at 1440 and 390 pixels (`node test/pictures/dashboard.ts [FOLDER
+ * [PAGE…]]`): a real hub with a workspace at work. Without a page, it draws all of them; without a folder, it draws only
+ * the pictures of README and docs.
  */
-
-const pagesOf = ({
-  runId,
-  agentRunId,
-  approvalId,
-  nodeId,
-  conversationId,
-  workflowId,
-}: Scene): Record<string, string> => ({
-  home: '/app',
-  runs: '/app/runs',
-  run: `/app/runs/${runId}`,
-  'run-turns': `/app/runs/${agentRunId}?step=1&tab=turns`,
-  'run-logs': `/app/runs/${runId}?view=logs`,
-  'run-search': `/app/runs/${runId}?view=logs&q=order`,
-  approvals: '/app/approvals',
-  approval: `/app/approvals/${approvalId}`,
-  inbox: `/app/inbox?conversation=${conversationId}`,
-  nodes: '/app/nodes',
-  node: `/app/nodes/${nodeId}`,
-  'node-permissions': `/app/nodes/${nodeId}/permissions`,
-  workflows: '/app/workflows',
-  workflow: `/app/workflows/${workflowId}`,
-  schedules: '/app/schedules',
-  agents: '/app/agents',
-  packs: '/app/packs',
-  knowledge: '/app/knowledge',
-  calls: '/app/calls',
-  settings: '/app/settings',
-});
 
 /** The pictures of README and docs: page, theme, width. */
 const published = [
@@ -85,7 +57,7 @@ async function draw(
 }
 
 async function main(): Promise<void> {
-  const folder = process.argv[2];
+  const [folder, ...names] = process.argv.slice(2);
   const found = findPageBrowser();
   if (found === null) throw new Error('The pictures need Chrome or Chromium.');
   const home = mkdtempSync(join(tmpdir(), 'outrigger-pictures-'));
@@ -107,7 +79,7 @@ async function main(): Promise<void> {
     const wanted =
       folder === undefined
         ? published
-        : Object.keys(pages).flatMap((name) =>
+        : (names.length === 0 ? Object.keys(pages) : names).flatMap((name) =>
             (['light', 'dark'] as const).flatMap((theme) => [1440, 390].map((width) => [name, theme, width] as const)),
           );
     for (const [name, theme, width] of wanted) {

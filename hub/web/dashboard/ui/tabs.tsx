@@ -1,14 +1,20 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useLocation } from '@tanstack/react-router';
 import type { LinkProps } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 
 const tab =
   '-mb-px border-b-2 border-transparent px-1 py-2 font-semibold whitespace-nowrap text-text-muted no-underline hover:text-text';
 
-/** Links to the parts of a page, with the present one underlined. */
+/** Links to the parts of a page, with the present one underlined and scrolled into view. */
 export function LinkTabs({ label, tabs }: { label: string; tabs: readonly { label: ReactNode; link: LinkProps }[] }) {
+  const ref = useRef<HTMLElement>(null);
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  useEffect(() => {
+    ref.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [path]);
   return (
-    <nav aria-label={label} className="mb-4 flex gap-4 overflow-x-auto border-b">
+    <nav ref={ref} aria-label={label} className="mb-4 flex gap-4 overflow-x-auto border-b">
       {tabs.map(({ label: name, link }, index) => (
         <Link
           key={index}

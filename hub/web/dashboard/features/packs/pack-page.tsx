@@ -64,7 +64,7 @@ function Versions({ pack: { version: newest, versions, installedVersion } }: { p
 
 /** The workflows that were created from a pack. */
 function PackWorkflows({ packId }: { packId: string }) {
-  const texts = useLanguage().words.packs;
+  const { packs: texts, common } = useLanguage().words;
   const list = useInfiniteQuery(
     pagedQuery('listAutomationWorkflowSummaries', { query: { pack: packId, sort: 'createdAt', limit: 20 } }),
   );
@@ -83,7 +83,9 @@ function PackWorkflows({ packId }: { packId: string }) {
                 <Pill tone={active ? 'success' : 'neutral'}>{active ? texts.on : texts.off}</Pill>
               </Cell>
               <Cell>
-                {lastRun !== null && (
+                {lastRun === null ? (
+                  common.none
+                ) : (
                   <span className="flex flex-wrap items-center gap-2">
                     <StatusPill status={lastRun.status} />
                     <TextLink to="/runs/$runId" params={{ runId: lastRun.id }}>

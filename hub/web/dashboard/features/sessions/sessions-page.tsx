@@ -38,7 +38,7 @@ export function SessionsPage() {
             <Table head={[texts.session, texts.scope, texts.changed]}>
               {rows.map(({ id, title, key, scope: of, environment, updatedAt }) => (
                 <Row key={id}>
-                  <Cell note={title === '' ? undefined : visibleLine(key)}>
+                  <Cell className="min-w-36 wrap-anywhere" note={title === '' ? undefined : visibleLine(key)}>
                     <TextLink to="/sessions/$sessionId" params={{ sessionId: id }}>
                       {visibleLine(title === '' ? key : title)}
                     </TextLink>

@@ -41,7 +41,11 @@ function Target({ entry: { targetType, targetId }, nameOf }: { entry: Entry; nam
   if (targetType === 'workspace') return null;
   const link = targetLink(targetType, targetId);
   const isNamed = targetType === 'user' || targetType === 'token' || targetType === 'node';
-  const name = isNamed ? nameOf(`${targetType}:${targetId}`) : <code>{visibleLine(targetId.slice(0, 8))}</code>;
+  const name = isNamed ? (
+    nameOf(`${targetType}:${targetId}`)
+  ) : (
+    <code>{visibleLine(targetType === 'pack' ? targetId : targetId.slice(0, 8))}</code>
+  );
   if (link === null) return <span className="wrap-anywhere text-text-muted">{name}</span>;
   return <TextLink {...link}>{targetType in settingsObjects ? settings.audit.open : name}</TextLink>;
 }

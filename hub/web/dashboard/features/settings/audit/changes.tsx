@@ -25,9 +25,12 @@ export function changesOf({ changes, from, to }: JsonObject): Change[] {
 /** Longer values are whole in the JSON only. */
 const shownCharacters = 120;
 
-function textOf(value: JsonValue, none: string): string {
-  if (value === null || value === '') return none;
-  const text = visibleLine(typeof value === 'string' ? value : JSON.stringify(value));
+/** The text of a value, or null for an empty one. */
+function textOf(value: JsonValue): string | null {
+  const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');
+  const plain = isList ? value.join(', ') : value;
+  if (plain === null || plain === '') return null;
+  const text = visibleLine(typeof plain === 'string' ? plain : JSON.stringify(plain));
   return text.length > shownCharacters ? `${text.slice(0, shownCharacters)}…` : text;
 }
 
@@ -41,10 +44,12 @@ export function Changes({ changes }: { changes: readonly Change[] }) {
         <li key={name} className="flex flex-wrap items-baseline gap-x-1.5">
           {name !== null && <code className="wrap-anywhere text-text-muted">{visibleLine(name)}</code>}
           <span className="sr-only">{before}:</span>
-          <bdi className="min-w-0 wrap-anywhere text-text-muted line-through">{textOf(from, common.none)}</bdi>
+          <bdi className={`min-w-0 wrap-anywhere text-text-muted ${textOf(from) === null ? '' : 'line-through'}`}>
+            {textOf(from) ?? common.none}
+          </bdi>
           <ArrowRight size={13} aria-hidden className="shrink-0 self-center rtl:rotate-180" />
           <span className="sr-only">{after}:</span>
-          <bdi className="min-w-0 wrap-anywhere">{textOf(to, common.none)}</bdi>
+          <bdi className="min-w-0 wrap-anywhere">{textOf(to) ?? common.none}</bdi>
         </li>
       ))}
     </ul>
