@@ -41,6 +41,37 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     if (!path.includes('cursor')) expect(tab.complaints).toEqual([]);
   });
 
+  test('pages of objects have one heading while they load, when they fail, and when they do not exist', async () => {
+    await using tab = await open('/app/no-such-page');
+    const { page } = tab;
+    const headings = () => page.locator('main').getByRole('heading', { level: 1 }).allInnerTexts();
+    await expect.poll(headings).toEqual(['This page does not exist']);
+    const missing = '01890000-0000-7000-8000-000000000000';
+    for (const [path, heading] of [
+      ['agents', 'AI agent'],
+      ['sequences', 'Sequence'],
+      ['sessions', 'Session'],
+      ['schedules', 'Schedule'],
+      ['workflows', 'Workflow'],
+      ['approvals', 'Approval'],
+      ['nodes', 'This page does not exist'],
+    ] as const) {
+      await page.goto(`${hub.url}/app/${path}/${missing}`);
+      await expect.poll(headings).toEqual([heading]);
+      if (path !== 'nodes') await page.getByRole('main').getByRole('alert').waitFor();
+      expect(await accessibilityViolations(page), path).toEqual([]);
+    }
+    await page.route('**/v1/automations/nodes/*', () => undefined);
+    await page.goto(`${hub.url}/app/nodes/${missing}`);
+    await expect.poll(headings).toEqual(['Node']);
+    await page.unrouteAll();
+    await page.route(/agents-page.*\.js$/, (route) => route.abort());
+    await page.goto(`${hub.url}/app/agents`);
+    await expect.poll(headings).toEqual(['Outrigger was updated']);
+    expect(await page.title()).toBe('Outrigger was updated · Harbour Café');
+    expect(await accessibilityViolations(page)).toEqual([]);
+  });
+
   test('the page of the hub leads signed-in users to the dashboard', async () => {
     await using tab = await open('/');
     await tab.page.getByRole('navigation', { name: 'Main menu' }).waitFor();

@@ -38,7 +38,10 @@ async function main(): Promise<void> {
   if (session instanceof Error) {
     page.render(
       <LanguageProvider value={language}>
-        <LoadError error={session} onRetry={() => location.reload()} />
+        <main>
+          <h1 className="sr-only">{language.words.common.product}</h1>
+          <LoadError error={session} onRetry={() => location.reload()} />
+        </main>
       </LanguageProvider>,
     );
     return;

@@ -1,16 +1,16 @@
 import type { ErrorComponentProps } from '@tanstack/react-router';
 import { Button, ButtonLink } from '../ui/button.tsx';
 import { ErrorNote } from '../ui/error.tsx';
-import { Empty } from '../ui/layout.tsx';
+import { Page } from '../ui/layout.tsx';
 import { useWords } from './language.tsx';
 
 export function NotFound() {
   const { common } = useWords();
   return (
-    <Empty title={common.notFound}>
-      <p className="mb-3">{common.notFoundText}</p>
+    <Page title={common.notFound}>
+      <p className="mb-3 text-text-muted">{common.notFoundText}</p>
       <ButtonLink to="/">{common.toHome}</ButtonLink>
-    </Empty>
+    </Page>
   );
 }
 
@@ -22,17 +22,19 @@ export function PageError({ error, reset }: ErrorComponentProps) {
   const { common } = useWords();
   if (isOldScript(error))
     return (
-      <Empty title={common.updated}>
-        <p className="mb-3">{common.updatedText}</p>
+      <Page title={common.updated}>
+        <p className="mb-3 text-text-muted">{common.updatedText}</p>
         <Button variant="primary" onClick={() => location.reload()}>
           {common.reload}
         </Button>
-      </Empty>
+      </Page>
     );
   return (
-    <div className="max-w-prose">
-      <ErrorNote error={error} title={common.pageFailed} />
-      <Button onClick={reset}>{common.tryAgain}</Button>
-    </div>
+    <Page title={common.pageFailed}>
+      <div className="max-w-prose">
+        <ErrorNote error={error} />
+        <Button onClick={reset}>{common.tryAgain}</Button>
+      </div>
+    </Page>
   );
 }

@@ -5,12 +5,18 @@ import type { ReactNode } from 'react';
 import { useWords } from '../app/language.tsx';
 import { useSession } from '../app/session.tsx';
 
+/** A link to a page above the shown one. */
+export interface Crumb {
+  label: string;
+  link: LinkProps;
+}
+
 interface PageProps {
   title: ReactNode;
   /** Title of the browser tab, if `title` is not a text. */
   documentTitle?: string;
   /** Links to the pages above this one. */
-  crumbs?: { label: string; link: LinkProps }[];
+  crumbs?: Crumb[];
   /** Next to the title, such as a status. */
   aside?: ReactNode;
   /** One line below the title. */

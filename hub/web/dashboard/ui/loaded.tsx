@@ -1,9 +1,10 @@
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { ComponentProps, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { useWords } from '../app/language.tsx';
 import type { Words } from '../app/language.tsx';
 import { LoadError } from './error.tsx';
 import { Page } from './layout.tsx';
+import type { Crumb } from './layout.tsx';
 
 /** Shows that content loads. It appears late, so that fast responses do not flicker. */
 export function Loading() {
@@ -37,7 +38,7 @@ export function LoadedPage<Data>({
 }: {
   of: Pick<UseQueryResult<Data>, 'data' | 'error' | 'refetch'>;
   type: keyof Words['common']['objectType'];
-  crumbs: ComponentProps<typeof Page>['crumbs'];
+  crumbs: Crumb[];
   children: (data: Data) => ReactNode;
 }) {
   const { objectType } = useWords().common;

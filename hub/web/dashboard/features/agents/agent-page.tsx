@@ -4,7 +4,7 @@ import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Facts, Page, Section } from '../../ui/layout.tsx';
-import { Loaded } from '../../ui/loaded.tsx';
+import { Loaded, LoadedPage } from '../../ui/loaded.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { CodeBlock } from '../../ui/value.tsx';
 
@@ -35,10 +35,11 @@ export function AgentPage() {
   const texts = words.agents;
   const { agentId } = useParams({ from: '/agents/$agentId' });
   const agent = useQuery(query('getAutomationAgent', { params: { id: agentId } }));
+  const crumbs = [{ label: words.common.agents, link: { to: '/agents' as const } }];
   return (
-    <Loaded of={agent}>
+    <LoadedPage of={agent} type="agent" crumbs={crumbs}>
       {({ createdAt: _createdAt, ...shown }) => (
-        <Page title={visibleLine(shown.name)} crumbs={[{ label: words.common.agents, link: { to: '/agents' } }]}>
+        <Page title={visibleLine(shown.name)} crumbs={crumbs}>
           <div className="flex flex-col gap-3.5">
             <Section title={texts.prompt}>
               <CodeBlock text={shown.systemPrompt} label={texts.prompt} />
@@ -48,7 +49,7 @@ export function AgentPage() {
                 rows={[
                   [texts.model, shown.model === null ? texts.anyModel : visibleLine(shown.model)],
                   [texts.routes, visibleLine(shown.routeKeys.join(', ')) || texts.none],
-                  [texts.profile, shown.toolProfileId === null ? texts.noProfile : shown.toolProfileId],
+                  ...(shown.toolProfileId === null ? [[texts.profile, texts.noProfile] as const] : []),
                   [texts.changed, <RelativeTime key="changed" at={shown.updatedAt} />],
                 ]}
               />
@@ -60,6 +61,6 @@ export function AgentPage() {
           </div>
         </Page>
       )}
-    </Loaded>
+    </LoadedPage>
   );
 }

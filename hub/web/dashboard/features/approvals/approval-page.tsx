@@ -8,7 +8,8 @@ import { useLanguage } from '../../app/language.tsx';
 import { useRereadOn } from '../../app/live-updates.tsx';
 import { useIsolate } from '../../ui/isolate.ts';
 import { Page, TextLink } from '../../ui/layout.tsx';
-import { Loaded } from '../../ui/loaded.tsx';
+import type { Crumb } from '../../ui/layout.tsx';
+import { LoadedPage } from '../../ui/loaded.tsx';
 import { Pill, StatusPill } from '../../ui/status.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { ApprovalFacts, RequestHash, Votes } from './approval-facts.tsx';
@@ -20,7 +21,7 @@ import { useApprovalTitle } from './title.tsx';
 /** A vote that decides nothing sends no event, so approvals that require several are read again. */
 const rereadVotesMs = 15_000;
 
-function Approval({ approval }: { approval: ApprovalDetail }) {
+function Approval({ approval, crumbs }: { approval: ApprovalDetail; crumbs: Crumb[] }) {
   const { words, format } = useLanguage();
   const texts = words.approvals;
   const title = useApprovalTitle()(approval);
@@ -31,7 +32,7 @@ function Approval({ approval }: { approval: ApprovalDetail }) {
   return (
     <Page
       title={title}
-      crumbs={[{ label: words.common.approvals, link: { to: '/approvals' } }]}
+      crumbs={crumbs}
       aside={
         <>
           {status === 'pending' && expiresAt !== null ? (
@@ -79,7 +80,9 @@ function Approval({ approval }: { approval: ApprovalDetail }) {
 
 /** An approval: what exactly runs, who asked for it, and the decision. */
 export function ApprovalPage() {
+  const { words } = useLanguage();
   const { approvalId } = useParams({ from: '/approvals/$approvalId' });
+  const crumbs: Crumb[] = [{ label: words.common.approvals, link: { to: '/approvals' } }];
   const approval = useQuery({
     ...query('getAutomationApproval', { params: { id: approvalId } }),
     // Who can decide changes with time and with other decisions.
@@ -87,5 +90,9 @@ export function ApprovalPage() {
     refetchInterval: ({ state: { data } }) => (data?.status === 'pending' && data.required > 1 ? rereadVotesMs : false),
   });
   useRereadOn(({ type, id }) => type === 'approval' && id === approvalId, [['getAutomationApproval']]);
-  return <Loaded of={approval}>{(data) => <Approval key={data.id} approval={data} />}</Loaded>;
+  return (
+    <LoadedPage of={approval} type="approval" crumbs={crumbs}>
+      {(data) => <Approval key={data.id} approval={data} crumbs={crumbs} />}
+    </LoadedPage>
+  );
 }

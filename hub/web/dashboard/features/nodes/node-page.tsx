@@ -8,7 +8,7 @@ import { useLanguage } from '../../app/language.tsx';
 import { useRereadOn } from '../../app/live-updates.tsx';
 import { NotFound } from '../../app/page-states.tsx';
 import { Page } from '../../ui/layout.tsx';
-import { Loaded } from '../../ui/loaded.tsx';
+import { LoadedPage } from '../../ui/loaded.tsx';
 import { LinkTabs } from '../../ui/tabs.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { CommandsTab } from './commands-tab.tsx';
@@ -60,14 +60,15 @@ export function NodePage() {
   const isUnknownTab = tab !== undefined && !isTab(tab);
   if (isUnknownTab || (node.error instanceof ApiError && [400, 404].includes(node.error.status))) return <NotFound />;
   const Content = tab === undefined ? OverviewTab : tabs[tab as keyof typeof tabs];
+  const crumbs = [{ label: common.nodes, link: { to: '/nodes' as const } }];
   const link = (name?: string) =>
     ({ to: '/nodes/$nodeId/{-$tab}', params: { nodeId, tab: name }, search: {} }) as const;
   return (
-    <Loaded of={node}>
+    <LoadedPage of={node} type="node" crumbs={crumbs}>
       {(data) => (
         <Page
           title={visibleLine(data.name)}
-          crumbs={[{ label: common.nodes, link: { to: '/nodes' } }]}
+          crumbs={crumbs}
           aside={
             <>
               <NodeStatusPills node={data} />
@@ -89,6 +90,6 @@ export function NodePage() {
           <Content node={data} />
         </Page>
       )}
-    </Loaded>
+    </LoadedPage>
   );
 }

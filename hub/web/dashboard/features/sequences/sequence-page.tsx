@@ -7,7 +7,7 @@ import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Page, Section, TextLink } from '../../ui/layout.tsx';
-import { Loaded } from '../../ui/loaded.tsx';
+import { LoadedPage } from '../../ui/loaded.tsx';
 import { CodeBlock } from '../../ui/value.tsx';
 import { stepName } from '../workflows/step-name.ts';
 import { RunSequenceDialog } from './run-sequence-dialog.tsx';
@@ -40,13 +40,14 @@ export function SequencePage() {
   const texts = words.sequences;
   const { sequenceId } = useParams({ from: '/sequences/$sequenceId' });
   const sequence = useQuery(query('getAutomationSequence', { params: { id: sequenceId } }));
+  const crumbs = [{ label: words.common.sequences, link: { to: '/sequences' as const } }];
   const [isRunning, setRunning] = useState(false);
   return (
-    <Loaded of={sequence}>
+    <LoadedPage of={sequence} type="sequence" crumbs={crumbs}>
       {({ id, name, steps, workflowId }) => (
         <Page
           title={visibleLine(name)}
-          crumbs={[{ label: words.common.sequences, link: { to: '/sequences' } }]}
+          crumbs={crumbs}
           actions={
             <Button variant="primary" onClick={() => setRunning(true)}>
               {texts.run}
@@ -71,6 +72,6 @@ export function SequencePage() {
           {isRunning && <RunSequenceDialog id={id} name={name} onClose={() => setRunning(false)} />}
         </Page>
       )}
-    </Loaded>
+    </LoadedPage>
   );
 }

@@ -53,7 +53,7 @@ function ExistingWorkflow({ id, tab }: { id: string; tab: TabName }) {
   const { data } = workflow;
   return (
     <Page
-      title={data === undefined ? texts.name : visibleLine(data.name)}
+      title={data === undefined ? words.common.objectType.workflow : visibleLine(data.name)}
       crumbs={[{ label: words.common.workflows, link: { to: '/workflows' } }]}
       aside={
         data !== undefined && (
