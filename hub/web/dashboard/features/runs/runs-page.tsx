@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { background } from '../../../../../shared/web/background.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -10,7 +10,8 @@ import type { RunFilters } from './filters.ts';
 import { useCountText, useRunEstimate } from './run-estimate.ts';
 import { NoRuns, RunList } from './run-list.tsx';
 import { SavedFilters } from './saved-filters.tsx';
-import { StartDialog } from './start-dialog.tsx';
+
+const StartDialog = lazy(() => import('./start-dialog.tsx').then((module) => ({ default: module.StartDialog })));
 
 /** Number of runs that match, and of those in progress. */
 function Summary({ filters }: { filters: RunFilters }) {
@@ -64,7 +65,7 @@ export function RunsPage() {
           </NoRuns>
         }
       />
-      {isStarting && <StartDialog onClose={() => setStarting(false)} />}
+      <Suspense>{isStarting && <StartDialog onClose={() => setStarting(false)} />}</Suspense>
     </Page>
   );
 }
