@@ -22,6 +22,7 @@ import {
   outputBytes,
 } from './dashboard-run.ts';
 import type { BenchRuns } from './dashboard-run.ts';
+import { measureViewers } from './dashboard-viewers.ts';
 import { signIn, startBenchHub } from './hub.ts';
 import { findN8n } from './n8n.ts';
 import { milliseconds, printTable } from './table.ts';
@@ -31,6 +32,7 @@ const parts = {
   live: 'inputs, scroll, selection and requests at 200 events per second',
   run: 'the page of a run: 100,000 log lines, an output of 4 MiB, 50 child runs of 200 steps',
   elements: 'elements of every page',
+  viewers: 'the events of a run of 200 steps for 50 viewers',
 };
 const manyRuns = 1_000_000;
 const workflows = 40;
@@ -190,6 +192,8 @@ export async function benchDashboard(args: string[]): Promise<void> {
     const bench: DashboardBench = { browser, hubUrl: hub.url, session };
     const query = async <Found>(text: string, values: unknown[] = []) =>
       (await database.query(text, values)).rows as Found[];
+    if (has('viewers'))
+      printTable('Processor time of a run of 200 steps with viewers, medians of 5', await measureViewers(hub));
     const workflowIds: string[] = [];
     for (let index = 0; index < workflows; index += 1)
       workflowIds.push(
