@@ -118,6 +118,7 @@ describe('an API response', () => {
     const declared = operations.filter((operation) => operation.compressible === true);
     expect(declared.map(({ id }) => id).toSorted()).toEqual([
       'getAiUsage',
+      'getAutomationSkillPack',
       'getAutomationSkillSdk',
       'listAutomationSkillCatalog',
       'listAutomationSkills',
