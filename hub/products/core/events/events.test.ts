@@ -346,7 +346,7 @@ describe('the events of a workspace', () => {
     await database.query('DELETE FROM workspace_events');
     const large = tenantId;
     const batch = 2_000;
-    const add = (id: string, count: number) =>
+    const addOld = (id: string, count: number) =>
       database.query(
         `INSERT INTO workspace_events (tenant_id, at, type, data) SELECT $1, now() - interval '25 hours', 'run', '{}' FROM generate_series(1, $2::int)`,
         [id, count],
@@ -356,11 +356,11 @@ describe('the events of a workspace', () => {
       await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{}')`, [id]);
     const left = async (id: string) =>
       (await database.query('SELECT 1 FROM workspace_events WHERE tenant_id = $1', [id])).length;
-    await add(large, batch);
+    await addOld(large, batch);
     const firstWorkspaces = new Set<string>();
     for (let turn = 0; turn < 100 && firstWorkspaces.size < 3; turn += 1) {
-      if ((await left(large)) <= batch) await add(large, batch);
-      for (const id of small) if ((await left(id)) === 0) await add(id, 1);
+      if ((await left(large)) <= batch) await addOld(large, batch);
+      for (const id of small) if ((await left(id)) === 0) await addOld(id, 1);
       // The process stops during the first removal of the turn.
       const stopping = new AbortController();
       await duringWriteLock(database, 'workspace_events', [
