@@ -3,7 +3,6 @@ import { CatchBoundary, Link, Outlet } from '@tanstack/react-router';
 import { Menu, Search, X } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { visibleLine } from '../../../../shared/visible-text.ts';
-import { background } from '../../../../shared/web/background.ts';
 import { IconButton } from '../ui/button.tsx';
 import { ErrorNote } from '../ui/error.tsx';
 import { Toasts } from '../ui/toasts.tsx';
@@ -14,6 +13,7 @@ import { liveState } from './live-events.ts';
 import { Navigation } from './navigation.tsx';
 import { PageError } from './page-states.tsx';
 import { useChooseLanguage } from './preferences.ts';
+import { SearchDialog } from './search-dialog.tsx';
 import { useSession } from './session.tsx';
 import { useStore } from './use-store.ts';
 
@@ -84,8 +84,6 @@ function UserMenu() {
   );
 }
 
-const loadSearch = () => import('./search-dialog.tsx');
-const SearchDialog = lazy(() => loadSearch().then((module) => ({ default: module.SearchDialog })));
 const ShortcutsDialog = lazy(() =>
   Promise.all([import('./shortcuts-dialog.tsx'), loadTexts(['shortcuts'])]).then(([module]) => ({
     default: module.ShortcutsDialog,
@@ -93,8 +91,6 @@ const ShortcutsDialog = lazy(() =>
 );
 /** Loaded with the page, but not before it is shown. */
 const SignInDialog = lazy(() => import('./sign-in-dialog.tsx').then((module) => ({ default: module.SignInDialog })));
-/** The search is loaded after the page, so that it opens immediately. */
-const loadSearchAfterMs = 2_000;
 
 /** Whether a key is text for an element, or another dialog is open. */
 const takesText = (target: EventTarget | null) =>
@@ -112,10 +108,6 @@ export function Shell() {
   const [isMenuOpen, setMenuOpen] = useState(false);
   const [isSearching, setSearching] = useState(false);
   const [showsShortcuts, setShowsShortcuts] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => background(loadSearch().catch(() => undefined)), loadSearchAfterMs);
-    return () => clearTimeout(timer);
-  }, []);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key === '?' && !takesText(event.target) && !hasOwnShortcuts(location.pathname)) {
@@ -189,15 +181,14 @@ export function Shell() {
             {common.offline}
           </p>
         )}
-        {/* After an upgrade of the hub, the script of a dialog may be gone. */}
-        <CatchBoundary getResetKey={() => `${isSearching}${showsShortcuts}`} errorComponent={PageError}>
-          <Suspense>
-            {showsShortcuts && <ShortcutsDialog onClose={() => setShowsShortcuts(false)} />}
-            {isSearching && <SearchDialog onClose={() => setSearching(false)} />}
-          </Suspense>
+        {/* After an upgrade of the hub, the script of the dialog may be gone. */}
+        <CatchBoundary getResetKey={() => String(showsShortcuts)} errorComponent={PageError}>
+          <Suspense>{showsShortcuts && <ShortcutsDialog onClose={() => setShowsShortcuts(false)} />}</Suspense>
         </CatchBoundary>
         <Outlet />
       </main>
+      {/* Part of the first script: what is typed after Ctrl+K must not be lost. */}
+      {isSearching && <SearchDialog onClose={() => setSearching(false)} />}
       <CatchBoundary getResetKey={() => ''} errorComponent={() => null}>
         <Suspense>
           <SignInDialog />
