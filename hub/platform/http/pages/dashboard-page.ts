@@ -1,3 +1,4 @@
+import { appDocument, colorScheme } from './app-document.ts';
 import { builtFiles } from './built-files.ts';
 import type { Page } from './page.ts';
 
@@ -26,24 +27,13 @@ export const dashboardPage: Page = {
       "require-trusted-types-for 'script'",
       "trusted-types 'none'",
     ].join('; ');
-    const html = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">
-<meta name="robots" content="noindex, nofollow">
-<meta name="color-scheme" content="light dark">
-<title>Outrigger</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/widget/assets/${style}">
-<script type="module" src="/widget/assets/${script}"></script>
-</head>
-<body>
-<div id="dashboard"></div>
-<noscript><p>This page needs JavaScript.</p></noscript>
-</body>
-</html>
-`;
+    const html = appDocument({
+      id: 'dashboard',
+      title: 'Outrigger',
+      style: `/widget/assets/${style}`,
+      script: `/widget/assets/${script}`,
+      head: colorScheme,
+    });
     return {
       html,
       headers: {

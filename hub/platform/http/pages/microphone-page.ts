@@ -1,3 +1,4 @@
+import { appDocument } from './app-document.ts';
 import { formHeaders } from './page.ts';
 import type { PageResponse } from './page.ts';
 
@@ -35,23 +36,13 @@ export function microphonePage({ baseUrl, name, title, script, style, capture }:
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ].join('; ');
-  const html = `<!doctype html>
-<html lang="en"${capture === undefined ? '' : ` data-capture="widget/assets/${capture}"`}>
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">
-<meta name="robots" content="noindex, nofollow">
-<title>${title}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="widget/assets/${style}">
-<script type="module" src="widget/assets/${script}"></script>
-</head>
-<body>
-<div id="${name}"></div>
-<noscript><p>This page needs JavaScript.</p></noscript>
-</body>
-</html>
-`;
+  const html = appDocument({
+    id: name,
+    title,
+    style: `widget/assets/${style}`,
+    script: `widget/assets/${script}`,
+    attributes: ` lang="en"${capture === undefined ? '' : ` data-capture="widget/assets/${capture}"`}`,
+  });
   return {
     html,
     headers: {

@@ -1,3 +1,4 @@
+import { appDocument, colorScheme } from './app-document.ts';
 import { builtFiles, fileResponse } from './built-files.ts';
 import type { Page } from './page.ts';
 
@@ -26,24 +27,13 @@ export const notifyPages: Page[] = [
     path: '/app/notify',
     async answer() {
       const { script, style } = builtFiles().notify;
-      const html = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex, nofollow">
-<meta name="color-scheme" content="light dark">
-<title>Outrigger</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/widget/assets/${style}">
-<script type="module" src="/widget/assets/${script}"></script>
-</head>
-<body>
-<div id="notify"></div>
-<noscript><p>This page needs JavaScript.</p></noscript>
-</body>
-</html>
-`;
+      const html = appDocument({
+        id: 'notify',
+        title: 'Outrigger',
+        style: `/widget/assets/${style}`,
+        script: `/widget/assets/${script}`,
+        head: colorScheme,
+      });
       return {
         html,
         headers: {
@@ -63,7 +53,7 @@ export const notifyPages: Page[] = [
       fileResponse(
         builtFiles().pushWorker,
         { accepted: String(headers['accept-encoding'] ?? ''), known: headers['if-none-match'] },
-        // The policy of its response is that of a service worker. It loads nothing.
+        // A service worker has the policy of its own response. It loads nothing.
         { 'Content-Security-Policy': "default-src 'none'", 'Cache-Control': 'no-cache' },
       ),
   },

@@ -1,4 +1,5 @@
 import type { ChatSettings } from '../../../../shared/contract/chat/settings.ts';
+import { appDocument } from '../../../platform/http/pages/app-document.ts';
 import { escapeHtml } from '../../../platform/http/pages/page-layout.ts';
 
 export interface ChatPageOptions {
@@ -36,24 +37,15 @@ export function renderChatPage({ settings, baseUrl, script, style }: ChatPageOpt
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ].join('; ');
-  const html = `<!doctype html>
-<html lang="${settings?.locale ?? 'en'}" data-locale="${settings?.locale ?? ''}" data-colour="${settings?.colour ?? ''}" data-origins="${escapeHtml(origins.join(' '))}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">
-<meta name="robots" content="noindex, nofollow">
-<meta name="referrer" content="no-referrer">
-<title>${escapeHtml(settings?.title ?? 'Chat')}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="widget/assets/${style}">
-<script type="module" src="widget/assets/${script}"></script>
-</head>
-<body>
-<div id="chat"></div>
-<noscript><p>This chat needs JavaScript.</p></noscript>
-</body>
-</html>
-`;
+  const html = appDocument({
+    id: 'chat',
+    title: escapeHtml(settings?.title ?? 'Chat'),
+    style: `widget/assets/${style}`,
+    script: `widget/assets/${script}`,
+    attributes: ` lang="${settings?.locale ?? 'en'}" data-locale="${settings?.locale ?? ''}" data-colour="${settings?.colour ?? ''}" data-origins="${escapeHtml(origins.join(' '))}"`,
+    head: '<meta name="referrer" content="no-referrer">\n',
+    noScript: 'This chat needs JavaScript.',
+  });
   return {
     html,
     headers: {
