@@ -100,6 +100,7 @@ const sessions = createRoute({
 const sessionDetail = createRoute({
   getParentRoute: () => root,
   path: '/sessions/$sessionId',
+  validateSearch: ({ view }: Record<string, unknown>): { view?: 'json' } => (view === 'json' ? { view } : {}),
   component: lazyPage(['sessions'], () => import('../features/sessions/session-page.tsx'), 'SessionPage'),
 });
 const schedules = createRoute({

@@ -1,6 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import type { SessionMessage } from '../../../../../shared/client/operations.ts';
 import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
@@ -52,7 +51,8 @@ export function SessionPage() {
   const texts = words.sessions;
   const { sessionId } = useParams({ from: '/sessions/$sessionId' });
   const session = useSessionMessages(sessionId);
-  const [view, setView] = useState<'messages' | 'json'>('messages');
+  const { view } = useSearch({ from: '/sessions/$sessionId' });
+  const navigate = useNavigate({ from: '/sessions/$sessionId' });
   const crumbs = [{ label: words.common.sessions, link: { to: '/sessions' as const } }];
   return (
     <LoadedPage of={session} type="session" crumbs={crumbs}>
@@ -80,8 +80,10 @@ export function SessionPage() {
                 { name: 'messages', label: texts.messages },
                 { name: 'json', label: texts.json },
               ]}
-              selected={view}
-              onSelect={setView}
+              selected={view ?? 'messages'}
+              onSelect={(name) =>
+                background(navigate({ search: name === 'json' ? { view: name } : {}, replace: true }))
+              }
             />
             {view === 'json' ? (
               <>
