@@ -124,16 +124,6 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     expect(tab.complaints).toEqual([]);
   });
 
-  test('a dialog whose script an upgrade has removed says so, and the page stays', async () => {
-    await using tab = await open('/app/runs');
-    const { page } = tab;
-    await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor();
-    await page.route(/shortcuts-dialog/, (route) => route.fulfill({ status: 404 }));
-    await page.keyboard.press('?');
-    await page.getByRole('button', { name: 'Reload' }).waitFor();
-    expect(await page.getByRole('heading', { level: 1, name: 'Runs' }).count()).toBe(1);
-  });
-
   test('offline, a banner says so, and changes that were missed appear when the browser is online again', async () => {
     const api = hub.client(session);
     const { id } = await api.call('createAutomationWorkflow', {

@@ -1,20 +1,21 @@
 import { useQuery } from '@tanstack/react-query';
-import { CatchBoundary, Link, Outlet } from '@tanstack/react-router';
+import { Link, Outlet } from '@tanstack/react-router';
 import { Menu, Search, X } from 'lucide-react';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { visibleLine } from '../../../../shared/visible-text.ts';
 import { IconButton } from '../ui/button.tsx';
 import { ErrorNote } from '../ui/error.tsx';
 import { Toasts } from '../ui/toasts.tsx';
 import { query } from './api.ts';
-import { languageNames, loadTexts, useLanguage } from './language.tsx';
+import { languageNames, useLanguage } from './language.tsx';
 import type { DashboardLocale } from './language.tsx';
 import { liveState } from './live-events.ts';
 import { Navigation } from './navigation.tsx';
-import { PageError } from './page-states.tsx';
 import { useChooseLanguage } from './preferences.ts';
 import { SearchDialog } from './search-dialog.tsx';
 import { useSession } from './session.tsx';
+import { ShortcutsDialog } from './shortcuts-dialog.tsx';
+import { SignInDialog } from './sign-in-dialog.tsx';
 import { useStore } from './use-store.ts';
 
 function Logo() {
@@ -83,14 +84,6 @@ function UserMenu() {
     </div>
   );
 }
-
-const ShortcutsDialog = lazy(() =>
-  Promise.all([import('./shortcuts-dialog.tsx'), loadTexts(['shortcuts'])]).then(([module]) => ({
-    default: module.ShortcutsDialog,
-  })),
-);
-/** Loaded with the page, but not before it is shown. */
-const SignInDialog = lazy(() => import('./sign-in-dialog.tsx').then((module) => ({ default: module.SignInDialog })));
 
 /** Whether a key is text for an element, or another dialog is open. */
 const takesText = (target: EventTarget | null) =>
@@ -181,19 +174,11 @@ export function Shell() {
             {common.offline}
           </p>
         )}
-        {/* After an upgrade of the hub, the script of the dialog may be gone. */}
-        <CatchBoundary getResetKey={() => String(showsShortcuts)} errorComponent={PageError}>
-          <Suspense>{showsShortcuts && <ShortcutsDialog onClose={() => setShowsShortcuts(false)} />}</Suspense>
-        </CatchBoundary>
         <Outlet />
       </main>
-      {/* Part of the first script: what is typed after Ctrl+K must not be lost. */}
       {isSearching && <SearchDialog onClose={() => setSearching(false)} />}
-      <CatchBoundary getResetKey={() => ''} errorComponent={() => null}>
-        <Suspense>
-          <SignInDialog />
-        </Suspense>
-      </CatchBoundary>
+      {showsShortcuts && <ShortcutsDialog onClose={() => setShowsShortcuts(false)} />}
+      <SignInDialog />
       <Toasts />
     </div>
   );

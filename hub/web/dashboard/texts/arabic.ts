@@ -19,5 +19,4 @@ export const arabic: TextLoaders = {
   calls: () => import('./arabic/calls.ts').then(({ calls }) => calls),
   settings: () => import('./arabic/settings.ts').then(({ settings }) => settings),
   start: () => import('./arabic/start.ts').then(({ start }) => start),
-  shortcuts: () => import('./arabic/shortcuts.ts').then(({ shortcuts }) => shortcuts),
 };

@@ -24,7 +24,6 @@ export const english = {
   calls: () => import('./english/calls.ts').then(({ calls }) => calls),
   settings: () => import('./english/settings.ts').then(({ settings }) => settings),
   start: () => import('./english/start.ts').then(({ start }) => start),
-  shortcuts: () => import('./english/shortcuts.ts').then(({ shortcuts }) => shortcuts),
 };
 
 /** The texts of the dashboard. A page has the tables that `app/router.tsx` names for it. */

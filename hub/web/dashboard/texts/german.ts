@@ -19,5 +19,4 @@ export const german: TextLoaders = {
   calls: () => import('./german/calls.ts').then(({ calls }) => calls),
   settings: () => import('./german/settings.ts').then(({ settings }) => settings),
   start: () => import('./german/start.ts').then(({ start }) => start),
-  shortcuts: () => import('./german/shortcuts.ts').then(({ shortcuts }) => shortcuts),
 };

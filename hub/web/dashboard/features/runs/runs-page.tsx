@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { background } from '../../../../../shared/web/background.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -11,7 +11,8 @@ import { useCountText, useRunEstimate } from './run-estimate.ts';
 import { NoRuns, RunList } from './run-list.tsx';
 import { SavedFilters } from './saved-filters.tsx';
 
-const StartDialog = lazy(() => import('./start-dialog.tsx').then((module) => ({ default: module.StartDialog })));
+const loadStartDialog = () => import('./start-dialog.tsx');
+const StartDialog = lazy(() => loadStartDialog().then((module) => ({ default: module.StartDialog })));
 
 /** Number of runs that match, and of those in progress. */
 function Summary({ filters }: { filters: RunFilters }) {
@@ -39,6 +40,8 @@ export function RunsPage() {
   const search = useSearch({ from: '/runs' });
   const navigate = useNavigate({ from: '/runs' });
   const [isStarting, setStarting] = useState(false);
+  // Loaded after the page, so that the dialog opens at once. A failure is shown when the dialog is opened.
+  useEffect(() => background(loadStartDialog().catch(() => undefined)), []);
   const filters = filtersOf(search);
   const apply = (next: RunFilters) => background(navigate({ search: next }));
   return (

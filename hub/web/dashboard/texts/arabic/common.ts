@@ -4,6 +4,18 @@ import type { common as english } from '../english/common.ts';
 export const common: typeof english = {
   product: 'Outrigger',
   skipToContent: 'انتقل إلى المحتوى',
+  shortcuts: {
+    title: 'اختصارات لوحة المفاتيح',
+    everywhere: 'في كل مكان',
+    search: 'البحث',
+    runs: 'قائمة عمليات التشغيل',
+    rows: 'الصف التالي والسابق',
+    select: 'تحديد الصف',
+    open: 'فتح الصف',
+    run: 'صفحة عملية التشغيل',
+    steps: 'الخطوة التالية والسابقة',
+    inbox: 'لصندوق الوارد مفاتيحه الخاصة: اضغط ? هناك.',
+  },
   openMenu: 'افتح القائمة',
   closeMenu: 'أغلق القائمة',
   mainMenu: 'القائمة الرئيسية',

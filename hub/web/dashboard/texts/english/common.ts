@@ -2,6 +2,18 @@
 export const common = {
   product: 'Outrigger',
   skipToContent: 'Skip to content',
+  shortcuts: {
+    title: 'Keyboard shortcuts',
+    everywhere: 'Everywhere',
+    search: 'Search',
+    runs: 'List of runs',
+    rows: 'Next and previous row',
+    select: 'Select the row',
+    open: 'Open the row',
+    run: 'Page of a run',
+    steps: 'Next and previous step',
+    inbox: 'The inbox has keys of its own: press ? there.',
+  },
   openMenu: 'Open menu',
   closeMenu: 'Close menu',
   mainMenu: 'Main menu',

@@ -4,6 +4,18 @@ import type { common as english } from '../english/common.ts';
 export const common: typeof english = {
   product: 'Outrigger',
   skipToContent: 'Zum Inhalt springen',
+  shortcuts: {
+    title: 'Tastenkürzel',
+    everywhere: 'Überall',
+    search: 'Suchen',
+    runs: 'Liste der Läufe',
+    rows: 'Nächste und vorherige Zeile',
+    select: 'Zeile auswählen',
+    open: 'Zeile öffnen',
+    run: 'Seite eines Laufs',
+    steps: 'Nächster und vorheriger Schritt',
+    inbox: 'Der Posteingang hat eigene Tasten: Drücken Sie dort ?.',
+  },
   openMenu: 'Menü öffnen',
   closeMenu: 'Menü schließen',
   mainMenu: 'Hauptmenü',
