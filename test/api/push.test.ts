@@ -252,7 +252,7 @@ describe('A pending approval', () => {
       escalateAfterSeconds: 3_600,
       escalateTo: [cem.email],
     });
-    // Nobody is subscribed before the escalation.
+    // No approver has a subscription before the escalation.
     const later = await subscribe(cem.session);
     await escalateApproval(database, approvalId);
     await until(

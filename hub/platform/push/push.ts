@@ -11,7 +11,7 @@ import type { VapidKey } from './vapid.ts';
 
 /** A browser that receives messages. */
 export interface PushReceiver extends PushKeys {
-  /** URL at the push service of the browser. Whoever knows it can send to the browser, so it is never logged. */
+  /** URL at the push service of the browser. It is a secret, because it allows sending to the browser: never log it. */
   endpoint: string;
 }
 

@@ -25,7 +25,7 @@ const signInPath = '/sign-in?to=/app/notify';
 export class Notifications {
   readonly store = new Store<PageState>({ status: 'loading', user: null, isBusy: false, refusal: null });
 
-  /** Reads the state. Leaves the page when nobody is signed in. */
+  /** Reads the state. Without a signed-in user, it opens the sign-in page. */
   load(): Promise<void> {
     return this.#run(async () => {
       const user = await readUser();
