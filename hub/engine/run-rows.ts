@@ -152,8 +152,9 @@ export interface EndedRun {
 export interface RerunChanges {
   workflowVersion?: number;
   payload?: JsonObject;
-  /** Users and keys that wrote what the earlier run did. */
+  /** Users and keys that wrote what the earlier run did, and that count as its starters. */
   authoredBy?: string[];
+  requestedBy?: string[];
 }
 
 /**
@@ -203,6 +204,7 @@ export async function insertRetries(
     requested_by: [
       ...new Set([
         ...requestersOf({ requestedBy: run.requested_by, trigger: run.trigger }),
+        ...(changes.requestedBy ?? []),
         ...starterOf(caller.actor),
       ]),
     ],

@@ -6694,7 +6694,7 @@ export interface Operations {
         fromStep?: number;
         /** Input instead of that of the run. It must match the `inputs` of the version. Steps before `fromStep` keep their outputs, which came from the earlier input */
         payload?: Record<string, unknown>;
-        /** Version instead of that of the run. Its steps before `fromStep` must be the same */
+        /** The current version of the workflow, instead of the version of the run. Its steps before `fromStep` must be the same */
         workflowVersion?: number;
       };
     };

@@ -130,6 +130,32 @@ describe('the starter of a run does not decide its named approval', () => {
     expect(await verdicts(runId, author, other)).toEqual(onlyOther);
   });
 
+  test('as author of the version that a replay with the current version replaces', async () => {
+    const admin = await addMember('admin');
+    const third = await addMember('agent');
+    const id = await create(author.session, [asked()], {
+      triggerJson: { type: 'schedule', schedule: { kind: 'at', at: new Date(Date.now() + 3_600_000).toISOString() } },
+    });
+    await passScheduledTime(hub.database, id);
+    const first = await latestOf(id);
+    expect((await decide((await pendingOf(first)).id, other.token, 'rejected')).status).toBe(200);
+    await settled(first);
+    const change = (body: object) =>
+      admin.session.call('updateAutomationWorkflow', { params: { id }, body: body as never });
+    await change({ active: false });
+    const { version } = await change({
+      name: 'other',
+      stepsJson: [{ ...asked(), title: 'really ok?' }],
+      triggerJson: { type: 'manual' },
+      active: true,
+    });
+    const replay = await third.session.call('replayAutomationRun', {
+      params: { id: first },
+      body: { workflowVersion: version },
+    });
+    expect(await verdicts(replay.id, author, other)).toEqual(onlyOther);
+  });
+
   test.each(['schedule', 'heartbeat'])('as author of a workflow with a %s', async (type) => {
     const id = await create(author.session, [asked()], {
       triggerJson: { type, schedule: { kind: 'at', at: new Date(Date.now() + 3_600_000).toISOString() } },

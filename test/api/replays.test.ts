@@ -102,10 +102,20 @@ describe('a replay', () => {
       refusal('body.fromStep', 'version 4 has no further steps'),
     );
     expect(await replay(second.id, { workflowVersion: 99 })).toMatchObject(
-      refusal('body.workflowVersion', 'does not exist'),
+      refusal('body.workflowVersion', 'must be 2, the version of the run, or 4, the current version'),
     );
-    const third = await replayed(second.id, { workflowVersion: 3 });
-    expect(await messagesOf(third.id)).toEqual(['other', 'repaired', 'new']);
+    // An earlier version can only be made the current one by a caller who may change workflows.
+    expect(await replay(second.id, { workflowVersion: 3 })).toMatchObject(
+      refusal('body.workflowVersion', 'must be 2, the version of the run, or 4, the current version'),
+    );
+    const third = await replayed(second.id, { workflowVersion: 4 });
+    expect(await messagesOf(third.id)).toEqual(['one']);
+    const inactive = { status: 400, body: { code: 'workflow_inactive' } };
+    await update(id, { active: false });
+    expect(await replay(third.id, { payload: { city: 'Rome' } })).toMatchObject(inactive);
+    const fourth = await replayed(third.id, {});
+    await workspace.api.call('deleteAutomationWorkflow', { params: { id } });
+    expect(await replay(fourth.id, { workflowVersion: 4 })).toMatchObject(inactive);
   });
 
   test('of a run of another workspace is not found', async () => {

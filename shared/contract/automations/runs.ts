@@ -478,7 +478,7 @@ export const runs = defineResource({
     path: '/v1/automations/runs/{id}/replay',
     summary: 'Replay an ended run from any step',
     description:
-      'Creates a new run in the same flow, whatever the final status of the run, with the same version and input unless `workflowVersion` or `payload` is given. Steps before `fromStep` keep their outputs. The environment is the same as for a retry.',
+      'Creates a new run in the same flow, whatever the final status of the run, with the same version and input unless `workflowVersion` or `payload` is given, which needs an active workflow. Steps before `fromStep` keep their outputs. The environment is the same as for a retry.',
     params: idParams,
     body: z.strictObject({
       fromStep: z.int().min(0).max(199).default(0).describe('Index of the first step to run, 0 to 199'),
@@ -492,11 +492,19 @@ export const runs = defineResource({
         .min(1)
         .max(2_147_483_647)
         .optional()
-        .describe('Version instead of that of the run. Its steps before `fromStep` must be the same'),
+        .describe(
+          'The current version of the workflow, instead of the version of the run. Its steps before `fromStep` must be the same',
+        ),
     }),
     bodyOptional: true,
     response: run,
-    errors: ['run_not_retryable', 'workflow_invalid', 'queued_runs_limit_reached', 'test_key_not_allowed'],
+    errors: [
+      'run_not_retryable',
+      'workflow_inactive',
+      'workflow_invalid',
+      'queued_runs_limit_reached',
+      'test_key_not_allowed',
+    ],
   },
   streamAutomationRun: {
     ...manage,

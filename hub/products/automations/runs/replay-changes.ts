@@ -4,9 +4,9 @@ import { canonicalJson } from '../../../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { readRunPeople } from '../../../engine/index.ts';
 import type { EndedRun, RerunChanges } from '../../../engine/index.ts';
-import { runs, workflowVersions } from '../../../engine/schema.ts';
+import { runs, workflows, workflowVersions } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { and, eq, inArray } from '../../../platform/db/orm.ts';
+import { and, eq, inArray, isNull } from '../../../platform/db/orm.ts';
 
 export interface ReplayOptions {
   /** Input instead of that of the run. */
@@ -19,9 +19,10 @@ const invalid = (path: string, message: string) =>
   new AppError('validation_failed', `${path} ${message}.`, { details: [{ path, message }] });
 
 /**
- * What a replay has instead of the version and the input of its run.
- * @throws AppError `validation_failed` for a version that does not exist or that has other steps before `fromStep`, and
- * for an input that does not match the inputs of the version.
+ * What a replay has instead of the version and the input of its run. Only the current version can replace that of the
+ * run: whoever may run a workflow, but not change it, must not be able to choose an earlier version.
+ * @throws AppError `workflow_inactive`; `validation_failed` for another version, for a version with other steps before
+ * `fromStep`, and for an input that does not match the inputs of the version.
  */
 export async function replayChanges(
   tx: Transaction,
@@ -32,6 +33,8 @@ export async function replayChanges(
 ): Promise<RerunChanges> {
   if (payload === undefined && workflowVersion === undefined) return {};
   const wanted = workflowVersion ?? run.workflow_version;
+  const isOther = wanted !== run.workflow_version;
+  await assertStartable(tx, tenantId, run, wanted);
   const versions = await tx
     .select({ version: workflowVersions.version, steps: workflowVersions.steps, inputs: workflowVersions.inputs })
     .from(workflowVersions)
@@ -57,11 +60,33 @@ export async function replayChanges(
       'body.fromStep',
       `must be from 0 to ${differs}: the step at ${differs} of version ${wanted} differs from that of the run`,
     );
-  const isOther = wanted !== run.workflow_version;
+  const people = isOther ? await readRunPeople(tx, tenantId, run.id) : null;
   return {
-    ...(isOther ? { workflowVersion: wanted, authoredBy: (await readRunPeople(tx, tenantId, run.id)).authors } : {}),
+    ...(people === null ? {} : { workflowVersion: wanted, authoredBy: people.authors, requestedBy: people.starters }),
     ...(payload === undefined && !isOther ? {} : await changedPayload(tx, run.id, after.inputs, payload)),
   };
+}
+
+/**
+ * A replay with another version or input is like a start. The lock keeps the version from being replaced and removed
+ * before the run exists.
+ */
+async function assertStartable(tx: Transaction, tenantId: string, run: EndedRun, wanted: number): Promise<void> {
+  const [workflow] = await tx
+    .select({ version: workflows.version, active: workflows.active })
+    .from(workflows)
+    .where(and(eq(workflows.tenantId, tenantId), eq(workflows.id, run.workflow_id), isNull(workflows.deletedAt)))
+    .for('share');
+  if (workflow?.active !== true)
+    throw new AppError(
+      'workflow_inactive',
+      'The workflow is not active, so a replay cannot change its version or input. Activate the workflow, or replay without workflowVersion and payload.',
+    );
+  if (wanted !== run.workflow_version && wanted !== workflow.version)
+    throw invalid(
+      'body.workflowVersion',
+      `must be ${run.workflow_version}, the version of the run, or ${workflow.version}, the current version`,
+    );
 }
 
 async function changedPayload(
