@@ -277,16 +277,33 @@ test('a run keeps the node that it got by a tag, until that node is offline', as
   const options = { tags: ['office'], capabilities };
   const nodes = [await pair(workspace, 'a', 'x', options), await pair(workspace, 'b', 'x', options)];
   for (const node of nodes) await goOnline(node);
+  const server = await pair(workspace, 'server', 'x', { capabilities });
+  await goOnline(server);
   const step = { ...ping({ nodeTag: 'office', waitMs: 5_000 }), retry: { maxAttempts: 2, backoffSeconds: 0 } };
-  const run = await begin(workspace, [ping({ nodeTag: 'office' }), ping({ nodeTag: 'office' }), step]);
+  const run = await begin(workspace, [
+    ping({ nodeTag: 'office' }),
+    ping({ node: 'server' }),
+    ping({ nodeTag: 'office' }),
+    step,
+  ]);
   const chosen = await nodeOf(workspace, run);
   const kept = nodes.find(({ nodeId }) => nodeId === chosen) as Paired;
   const other = nodes.find(({ nodeId }) => nodeId !== chosen) as Paired;
+  // The other node of the tag has fewer open commands than the kept one.
+  await begin(workspace, [ping({ nodeId: kept.nodeId, waitMs: 60_000 })]);
+  const commands = () => workspace.api.call('listAutomationNodeCommands', { params: { id: kept.nodeId } });
+  await expect.poll(async () => (await commands()).data.length).toBe(2);
   await answer(kept, pong);
+  await answer(server, pong);
+  await expect
+    .poll(
+      async () => (await workspace.api.call('getAutomationRun', { params: { id: run } })).stepsResultJson[1]?.status,
+    )
+    .toBe('succeeded');
   expect(await nodeOf(workspace, run)).toBe(chosen);
-  // The companion of that node does not fetch the third command.
+  // The companion of that node does not fetch the last command of the run.
   const elsewhere = answer(other, pong);
-  await answer(kept, pong);
+  for (const _ of ['of the other run', 'of the run']) await answer(kept, pong);
   expect(await elsewhere).toEqual({});
   expect(await settled(workspace, run)).toMatchObject({ status: 'succeeded' });
 });

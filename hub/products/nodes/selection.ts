@@ -45,11 +45,11 @@ async function findNodeByName(tx: Transaction, tenantId: string, name: string): 
 /**
  * Returns the id of a paired node with this tag.
  *
- * A run keeps its node, because the pages and files of its earlier steps are there: the node of its newest command is
- * chosen if it has the tag, unless that command failed because the node was offline. Otherwise nodes that can run the
- * command are preferred (allowed by the workspace, supported by the device, not paused), then nodes that are online,
- * then nodes other than the one that was offline, then those with the fewest open commands. Chance decides between equal nodes, so that runs that start together are
- * spread.
+ * A run keeps its node, because the pages and files of its earlier steps are there: of the nodes with the tag, the one
+ * with the newest command of the run is chosen, unless that command failed because the node was offline. Otherwise nodes
+ * that can run the command are preferred (allowed by the workspace, supported by the device, not paused), then nodes that
+ * are online, then nodes other than the one that was offline, then those with the fewest open commands. Chance decides
+ * between equal nodes, so that runs that start together are spread.
  * @throws AppError `not_found` that lists the existing tags.
  */
 async function findNodeByTag(
@@ -63,8 +63,9 @@ async function findNodeByTag(
   const { rows } = await tx.query<{ id: string }>(
     'find_node_by_tag',
     `WITH newest AS MATERIALIZED (
-       SELECT node_id, error ->> 'code' AS failure FROM node_commands WHERE run_id = $3
-       ORDER BY step_index DESC, attempt DESC, call DESC LIMIT 1)
+       SELECT c.node_id, c.error ->> 'code' AS failure FROM node_commands c JOIN nodes n ON n.id = c.node_id
+       WHERE c.run_id = $3 AND n.revoked_at IS NULL AND n.tags @> ARRAY[$2]
+       ORDER BY c.step_index DESC, c.attempt DESC, c.call DESC LIMIT 1)
      SELECT id FROM nodes
      WHERE tenant_id = $1 AND revoked_at IS NULL AND paired_at IS NOT NULL AND tags @> ARRAY[$2]
      ORDER BY id IN (SELECT node_id FROM newest WHERE failure IS DISTINCT FROM 'node_offline') DESC,
