@@ -158,7 +158,10 @@ export const artifactRoutes = (artifacts: Artifacts, thumbnails: Thumbnails) =>
   implement(artifactsResource, {
     async getAutomationArtifact({ principal, params, query, signal, accessRevoked, raw }) {
       const artifact = await artifacts.find(principal.tenantId, params.id);
-      const wanted = query.w === undefined ? artifact : await thumbnails.reduce(artifact, Number(query.w), signal);
+      const wanted =
+        query.w === undefined
+          ? artifact
+          : await thumbnails.reduce(principal.tenantId, artifact, Number(query.w), signal);
       return sendArtifact(wanted, raw, accessRevoked);
     },
     readAutomationCommandFile: async ({ principal, params, accessRevoked, raw }) =>
