@@ -190,6 +190,8 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
         ['sh', 'env', 'sh', '-c', 'true'],
         ['zsh', '/usr/bin/env', '-S', 'zsh -c true'],
         ['sh', 'env', 'A=1', 'sh', '-c', 'true'],
+        ['python3', 'env', '-Spython3 -c x'],
+        ['sh', 'env', '--split-string=sh -c x'],
         ['dash', 'sudo', '-u', 'ann', 'nice', '-n', '5', 'dash', '-c', 'true'],
         ['python3.12', 'timeout', '5', 'python3.12', '-c', 'pass'],
         ['python', 'python', '-Ic', 'pass'],

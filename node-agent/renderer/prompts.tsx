@@ -1,4 +1,4 @@
-import { Fragment, memo, useCallback, useEffect, useState } from 'react';
+import { Fragment, memo, useCallback, useEffect, useMemo, useState } from 'react';
 import { describeOrigin } from '../../shared/companion/origin-labels.ts';
 import { programWarnings } from '../../shared/companion/program-warnings.ts';
 import type { Prompt, PromptAnswer } from '../../shared/companion/state.ts';
@@ -127,6 +127,7 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
   const [isInputSeen, setInputSeen] = useState(prompt.stdin === null);
   const [isConfirmedSeen, setConfirmedSeen] = useState(false);
   const seeInput = useCallback(() => setInputSeen(true), []);
+  const warnings = useMemo(() => programWarnings(prompt.argv), [prompt.argv]);
   const isSeen = isConfirmedSeen || (isBodySeen && isInputSeen);
   const left = Date.parse(prompt.expiresAt) - now;
   const sendAnswer = (answer: PromptAnswer) =>
@@ -206,7 +207,7 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
             folder that receives downloads.
           </Notice>
         )}
-        {programWarnings(prompt.argv).map((warning) => (
+        {warnings.map((warning) => (
           <Notice key={warning} tone="warning" title="This runs code from its arguments">
             <Line text={warning} />
           </Notice>

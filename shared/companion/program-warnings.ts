@@ -9,21 +9,31 @@ const starters = /^(?:env|xargs|nohup|setsid|sudo|doas|nice|time|timeout|stdbuf)
 
 const nameOf = (word: string) => (word.split(/[/\\]/).at(-1) as string).replace(/\.exe$/i, '');
 
+/** The words in which a program may be started: the first one, or all words after a starter such as `timeout`. */
+function programWords(argv: readonly string[]): readonly string[] {
+  if (!starters.test(nameOf(argv[0] ?? ''))) return argv;
+  // `env -S` splits a word at its spaces.
+  return argv.flatMap((word) => word.replace(/^(?:-S|--split-string=)/, '').split(/\s+/));
+}
+
 /** Warnings for the owner about a command line whose arguments contain code. */
 export function programWarnings(argv: readonly string[]): string[] {
-  // After a starter such as `timeout`, each word can be an option of the starter or the program that it starts.
-  const isStarter = starters.test(nameOf(argv[0] ?? ''));
-  // `env -S` splits a word at its spaces.
-  const words = isStarter ? argv.flatMap((word) => word.split(/\s+/)) : argv;
-  const names = (isStarter ? words : words.slice(0, 1))
-    .map(nameOf)
-    .filter((name, index) =>
-      inlineOptions.some(
-        ([program, option]) => program.test(name) && words.slice(index + 1).some((next) => option.test(next)),
-      ),
+  const words = programWords(argv);
+  const first = words === argv ? 0 : words.length - 1;
+  const names = new Set<string>();
+  /** Whether an option of each group stands behind the present word. The time is linear in the number of words. */
+  const isFollowed = inlineOptions.map(() => false);
+  for (let at = words.length - 1; at >= 0; at -= 1) {
+    const word = words[at] as string;
+    const name = nameOf(word);
+    if (at <= first && inlineOptions.some(([program], group) => isFollowed[group] === true && program.test(name)))
+      names.add(name);
+    for (const [group, [, option]] of inlineOptions.entries()) if (option.test(word)) isFollowed[group] = true;
+  }
+  return [...names]
+    .toReversed()
+    .map(
+      (name) =>
+        `${name} runs code that is in its arguments: read all of it. The code can do everything that you can do on this machine.`,
     );
-  return [...new Set(names)].map(
-    (name) =>
-      `${name} runs code that is in its arguments: read all of it. The code can do everything that you can do on this machine.`,
-  );
 }
