@@ -44,7 +44,7 @@ export function App({ notifications, language: { words, format } }: AppProps) {
             {words.turnOff}
           </button>
         )}
-        {(status === 'denied' || status === 'noHub') && (
+        {(status === 'denied' || status === 'noHub' || (status === 'loading' && refusal !== null)) && (
           <Retry label={words.retry} onRetry={() => background(notifications.load())} />
         )}
       </div>

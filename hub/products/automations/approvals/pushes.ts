@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { visibleLine } from '../../../../shared/visible-text.ts';
 import { runs } from '../../../engine/schema.ts';
 import { withAsciiHosts } from '../../../platform/ascii-hosts.ts';
@@ -30,6 +31,8 @@ interface ClaimedPush {
 const maxApprovalsPerPass = 50;
 /** Concurrent attempts. The workspaces take turns, so that slow push services of one delay the others little. */
 const maxConcurrentAttempts = 50;
+/** How often further attempts begin while some are running. */
+const nextPassMs = 1_000;
 /** Time after which an attempt counts as abandoned by a dead process, in seconds. An attempt takes at most 10 s. */
 const leaseSeconds = 60;
 /** Delay after each failed attempt, in seconds. */
@@ -46,14 +49,35 @@ export class ApprovalPushes {
     this.#deps = dependencies;
   }
 
-  /** Enqueues and sends what is due; part of the sweep. */
+  /**
+   * Enqueues and sends what is due; part of the sweep. Slow push services take places, but do not delay the others:
+   * while some attempts run, further ones begin. Returns when no attempt runs and none is due.
+   */
   async sendDue(stopping: AbortSignal): Promise<void> {
-    while (!stopping.aborted) {
-      await this.#enqueueDue();
-      const claimed = await this.#claim();
-      if (claimed === null) return;
-      await Promise.all(claimed.map((each) => this.#send(each, stopping)));
+    const running = new Set<Promise<void>>();
+    const failures: unknown[] = [];
+    const begin = (claimed: ClaimedPush) => {
+      const attempt = this.#send(claimed, stopping)
+        .catch((error: unknown) => {
+          failures.push(error);
+        })
+        .finally(() => running.delete(attempt));
+      running.add(attempt);
+    };
+    try {
+      while (!stopping.aborted && failures.length === 0) {
+        await this.#enqueueDue();
+        const free = maxConcurrentAttempts - running.size;
+        const claimed = free === 0 ? [] : await this.#claim(free);
+        for (const each of claimed ?? []) begin(each);
+        if (running.size === 0) break;
+        await Promise.race([...running, setTimeout(nextPassMs, undefined, { ref: false })]);
+      }
+    } finally {
+      // The next sweep must not overlap these attempts.
+      await Promise.all(running);
     }
+    if (failures.length > 0) throw failures[0];
   }
 
   async #enqueueDue(): Promise<void> {
@@ -67,7 +91,14 @@ export class ApprovalPushes {
           .limit(maxApprovalsPerPass),
       { durable: false },
     );
-    for (const { id, tenantId } of due) await this.#enqueue(tenantId, id);
+    for (const { id, tenantId } of due)
+      await this.#enqueue(tenantId, id).catch((error: unknown) =>
+        // The members of one approval must not lose the notifications of the others.
+        this.#deps.logger.error(
+          { err: error, approvalId: id },
+          'the notifications of an approval could not be enqueued',
+        ),
+      );
   }
 
   /** Adds a notification for each browser of those who may decide now, and stores when to check again. */
@@ -104,7 +135,7 @@ export class ApprovalPushes {
   }
 
   /** Leases due notifications and deletes those that became pointless. Null when none is due. */
-  async #claim(): Promise<ClaimedPush[] | null> {
+  async #claim(limit: number): Promise<ClaimedPush[] | null> {
     return this.#deps.db.system(async (tx) => {
       const { rows: leased } = await tx.query<{ approvalId: string; subscriptionId: string }>(
         'lease_approval_pushes',
@@ -115,7 +146,7 @@ export class ApprovalPushes {
            ORDER BY turn, due_at LIMIT $2) AS next
          WHERE p.approval_id = next.approval_id AND p.subscription_id = next.subscription_id AND p.due_at <= now()
          RETURNING p.approval_id AS "approvalId", p.subscription_id AS "subscriptionId"`,
-        [leaseSeconds, maxConcurrentAttempts],
+        [leaseSeconds, limit],
       );
       if (leased.length === 0) return null;
       const keys = [leased.map(({ approvalId }) => approvalId), leased.map(({ subscriptionId }) => subscriptionId)];
