@@ -116,7 +116,8 @@ export function Conversation({
   }, [isVisible, hasNewer, isLoaded, readSeq, lastSeq, tenantId, id]);
 
   const resolve = () => {
-    if (conversation === undefined || actions.isBusy) return;
+    // An assignment that the hub still works on must not swallow the key.
+    if (conversation === undefined || actions.isUpdating) return;
     const isActive = conversation.status === 'open' || conversation.status === 'pending';
     // While the hub worked, the agent may have opened a dialog of this conversation.
     const leave = () => document.querySelector('dialog[open]') === null && onLeave();

@@ -33,6 +33,7 @@ export function useConversationActions(conversation: InboxConversation | undefin
   const change = (body: Change) => update.run({ params, body });
   return {
     isBusy: update.isPending || assignment.isPending,
+    isUpdating: update.isPending,
     error: update.error ?? assignment.error,
     change,
     /** Resolves the conversation and offers to undo it. */
