@@ -94,7 +94,7 @@ const PowerRow = memo(function PowerRow({ state }: { state: PowerState }) {
             <DownIcon size={14} />
           </Menu.Trigger>
           <Menu.Portal>
-            <Menu.Positioner sideOffset={4} align="end" className="positioner">
+            <Menu.Positioner positionMethod="fixed" sideOffset={4} align="end" className="positioner">
               <Menu.Popup className="menu">
                 {times.map(([minutes, label]) => (
                   <Menu.Item key={label} className="menu-item" onClick={() => allow(minutes)}>
