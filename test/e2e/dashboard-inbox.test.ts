@@ -743,12 +743,12 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
       await keyboard.press('Enter');
       await page.getByRole('dialog', { name: 'Write to Zebulon Findable' }).waitFor();
       if (time > 0) break;
-      await keyboard.type('We found your parcel');
+      await keyboard.type('Umbrella at the lighthouse');
       await keyboard.press('Escape');
     }
-    expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('We found your parcel');
+    expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('Umbrella at the lighthouse');
     await keyboard.press('Control+Enter');
-    await messages(page).getByText('We found your parcel').waitFor();
+    await messages(page).getByText('Umbrella at the lighthouse').waitFor();
     // The search of the workspace finds visitors and messages, and one Escape closes it.
     await keyboard.press('Control+k');
     const search = page.getByRole('dialog', { name: 'Search' });
@@ -759,10 +759,10 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await page.goto(`${hub.url}/app`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await keyboard.press('Control+k');
-    await keyboard.type('found your parcel');
+    await keyboard.type('umbrella at the');
     await search.getByRole('option', { name: /Message/ }).waitFor();
     await keyboard.press('Enter');
-    await messages(page).getByText('We found your parcel').waitFor();
+    await messages(page).getByText('Umbrella at the lighthouse').waitFor();
     expect(tab.complaints).toEqual([]);
   });
 

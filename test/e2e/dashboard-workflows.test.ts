@@ -229,7 +229,8 @@ describe.skipIf(!canOpenDashboard)('workflows and schedules (needs Chromium)', (
     await page.getByText(/is restored and off/).waitFor();
     expect(await read(id)).toMatchObject({ name: hostile, active: false });
     await page.getByLabel('State', { exact: true }).selectOption('');
-    await page.getByText('<b>Gone</b>').waitFor();
+    // The name is also in the message that says that the workflow is restored.
+    await page.getByRole('link', { name: '<b>Gone</b>' }).waitFor();
     await workspace.api.call('updateAutomationWorkflow', { params: { id }, body: { name: 'Back again' } });
     await page.getByRole('link', { name: 'Back again' }).waitFor();
     expect(tab.complaints).toEqual([]);
