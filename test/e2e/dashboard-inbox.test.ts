@@ -882,6 +882,32 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await expect.poll(() => sendButton(page).isEnabled()).toBe(true);
   });
 
+  test('the message of a link stays in view while the messages around it are read', async () => {
+    const maria = await visitor('Linked');
+    await addMessages(hub.database, maria.conversationId, { count: 1_000, content: 'message {n}' });
+    await using tab = await open('/app');
+    const { page } = tab;
+    // So tall that the messages before and after the first page are read at once.
+    await page.setViewportSize({ width: 1280, height: 1800 });
+    await page.goto(`${hub.url}/app/inbox?conversation=${maria.conversationId}&at=500`);
+    const linked = messages(page).getByText('message 500', { exact: true });
+    await linked.waitFor();
+    const isInView = async () => {
+      const { y } = (await linked.boundingBox({ timeout: 5_000 })) ?? { y: 0 };
+      return y > 200 && y < 1_600;
+    };
+    const requests = () => tab.requests.filter((request) => /messages\?.*(before|after)=/.test(request)).length;
+    // Time in which the rows are measured.
+    await page.evaluate('new Promise((done) => setTimeout(done, 500))');
+    expect([await isInView(), requests()]).toEqual([true, 1]);
+    await messages(page).hover();
+    await page.mouse.wheel(0, -60);
+    await expect.poll(requests).toBeGreaterThan(1);
+    await page.evaluate('new Promise((done) => setTimeout(done, 500))');
+    expect(await isInView()).toBe(true);
+    expect(tab.complaints).toEqual([]);
+  });
+
   test('a suggestion of the AI agent is used and recorded; a canned reply, a file and a rating work', async () => {
     model.answer = () => ({ reply: 'We decide at 18:00.', reason: 'the weather' });
     const maria = await visitor('Suggested');

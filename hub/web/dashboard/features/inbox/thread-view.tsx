@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown } from 'lucide-react';
-import { useEffect, useImperativeHandle, useRef } from 'react';
+import { useEffect, useImperativeHandle, useRef, useState } from 'react';
 import type { Ref } from 'react';
 import type { InboxConversationDetail, InboxMessage } from '../../../../../shared/client/operations.ts';
 import { background } from '../../../../../shared/web/background.ts';
@@ -122,15 +122,20 @@ export function ThreadView({
     else rows.scrollToIndex(index, { align: 'center' });
   }, [isLoaded, messages, hasNewer, at, rows]);
 
+  // While the virtualizer still scrolls to the message of the address, further messages would move that away. They are
+  // read when the reader moves.
+  const [movedFrom, setMovedFrom] = useState<number | undefined>();
+  const isHeld = at !== undefined && movedFrom !== at;
+  const noteMove = () => setMovedFrom(at);
   const offset = rows.scrollOffset ?? 0;
   const fromEnd = rows.getTotalSize() - offset - (rows.scrollRect?.height ?? 0);
   const isPlaced = placedFor.current !== null;
   const isAtEnd = fromEnd < readAheadPixels;
   useEffect(() => {
-    if (!isPlaced || isReading || error !== null) return;
+    if (!isPlaced || isHeld || isReading || error !== null) return;
     if (hasOlder && offset < readAheadPixels) background(thread.readOlder());
     else if (hasNewer && isAtEnd) background(thread.readNewer());
-  }, [isPlaced, isReading, error, hasOlder, hasNewer, offset, isAtEnd, thread]);
+  }, [isPlaced, isHeld, isReading, error, hasOlder, hasNewer, offset, isAtEnd, thread]);
 
   // The oldest messages must be rows before the thread can scroll to them.
   const isGoingToOldest = useRef(false);
@@ -148,6 +153,7 @@ export function ThreadView({
   useImperativeHandle(ref, () => ({
     goToNewest,
     goToOldest: () => {
+      noteMove();
       isGoingToOldest.current = hasOlder;
       if (hasOlder) background(thread.openOldest());
       else rows.scrollToIndex(0, { align: 'start' });
@@ -169,6 +175,10 @@ export function ThreadView({
         aria-live="off"
         // Readers scroll it with the keyboard.
         tabIndex={0}
+        onWheel={noteMove}
+        onPointerDown={noteMove}
+        onTouchMove={noteMove}
+        onKeyDown={noteMove}
         className="min-h-0 grow overflow-y-auto overflow-x-hidden -outline-offset-2!"
       >
         {!isLoaded && error === null && <Loading />}
