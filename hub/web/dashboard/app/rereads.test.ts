@@ -49,6 +49,18 @@ describe('rereads', () => {
     stop();
   });
 
+  test('numbers keep their interval after a gap in the events, which reads everything again at once', async () => {
+    const { reads, stop } = await show();
+    const rereads = new Rereads(cache);
+    rereads.request(key);
+    for (let event = 0; event < 300; event += 1) {
+      rereads.request(key, { everyMs: 10_000 });
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    expect(reads.count).toBe(1 + 4);
+    stop();
+  });
+
   test('a slow response is never cancelled, and is read again after an event that it can have missed', async () => {
     const { reads, stop } = await show(2_500);
     const rereads = new Rereads(cache);

@@ -9,6 +9,8 @@ export interface RereadOptions {
   settleMs?: number;
 }
 
+/** So that a page with one busy list sends at most 60 requests a minute. */
+const defaultEveryMs = 1_200;
 /** A hidden page reads less often by this factor. */
 const hiddenFactor = 10;
 
@@ -27,31 +29,32 @@ function costOf(cache: QueryClient, queryKey: QueryKey): number {
  */
 export class Rereads {
   readonly #cache: QueryClient;
-  /** By key: whether it must be read when its timer ends. */
-  readonly #due = new Map<string, boolean>();
+  /** By key: whether it must be read when its timer ends, and the interval of the last request. */
+  readonly #due = new Map<string, { isDue: boolean; everyMs: number }>();
 
   constructor(cache: QueryClient) {
     this.#cache = cache;
   }
 
-  request(queryKey: QueryKey, { everyMs = 1_000, settleMs = 0 }: RereadOptions = {}): void {
+  request(queryKey: QueryKey, { everyMs = defaultEveryMs, settleMs = 0 }: RereadOptions = {}): void {
     const id = hashKey(queryKey);
     const isKnown = this.#due.has(id);
-    this.#due.set(id, true);
-    if (!isKnown) setTimeout(() => this.#read(id, queryKey, everyMs), settleMs);
+    this.#due.set(id, { isDue: true, everyMs });
+    if (!isKnown) setTimeout(() => this.#read(id, queryKey), settleMs);
   }
 
-  #read(id: string, queryKey: QueryKey, everyMs: number): void {
-    if (this.#due.get(id) !== true) {
+  #read(id: string, queryKey: QueryKey): void {
+    const request = this.#due.get(id);
+    if (request?.isDue !== true) {
       this.#due.delete(id);
       return;
     }
     const isIdle = this.#cache.isFetching({ queryKey }) === 0;
     if (isIdle) {
-      this.#due.set(id, false);
+      request.isDue = false;
       background(this.#cache.invalidateQueries({ queryKey }));
     }
     const requests = isIdle ? Math.max(1, costOf(this.#cache, queryKey)) : 1;
-    setTimeout(() => this.#read(id, queryKey, everyMs), everyMs * requests * (document.hidden ? hiddenFactor : 1));
+    setTimeout(() => this.#read(id, queryKey), request.everyMs * requests * (document.hidden ? hiddenFactor : 1));
   }
 }
