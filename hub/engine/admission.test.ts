@@ -736,7 +736,8 @@ test('10,000 held runs are no work for the sweeps, and their line moves on as qu
         expect(await db.system((tx) => wakeForgottenLines(tx))).toEqual([]);
       }
     }),
-  ).toBeLessThan(20 * 20);
+    // Far from 20 times the 10,000; PostgreSQL may look through some pages for itself meanwhile.
+  ).toBeLessThan(2_000);
   const read = await rowsRead(async () => {
     worker.release(first as string);
     await worker.done.get(first as string);
