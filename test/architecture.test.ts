@@ -115,6 +115,25 @@ describe('a statement in SQL', () => {
   });
 });
 
+describe('what has to wait for a commit', () => {
+  // A caller can forget to call a returned function, or call it although the transaction was rolled back.
+  const returned = /\bcommitted\??: \(\) => |Promise<\(?\(\) => void\b/;
+
+  test('is left to the transaction by `onCommit`, and not returned to its caller', () => {
+    const sources = files.filter(({ path }) => /^hub\/(engine|products|platform\/db)\//.test(path));
+    expect(sources.length).toBeGreaterThan(100);
+    expect(sources.filter(({ text }) => returned.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  test.each([
+    'interface Written { committed: () => void }',
+    'async function write(tx: Transaction): Promise<() => void> {',
+    'receive(tx: Transaction): Promise<(() => void) | null>;',
+  ])('is seen when it is returned: %s', (text) => {
+    expect(text).toMatch(returned);
+  });
+});
+
 describe('a test of the API', () => {
   test('writes to tables only through the helpers of test/fixtures/stage', () => {
     const tests = files.filter(({ path }) => /^test\/api\/[^/]+\.test\.ts$/.test(path));

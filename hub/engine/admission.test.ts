@@ -228,7 +228,7 @@ const runsOf = (dispatched: PromisedJob[]) =>
     heartbeatSeconds: 30,
     maxQueued: 0,
     dispatch: (jobs) => dispatched.push(...jobs),
-    onCancel: async () => () => undefined,
+    onCancel: async () => undefined,
   });
 
 interface Held {

@@ -164,8 +164,8 @@ function engineOf(memory: MemoryBudget, answers: string[] = []) {
     memory,
     validateOutputs: false,
     startChild: async (tx, { workflowId, ...request }) => {
-      const { runId, job } = await acceptRun(tx, { ...newRun(workflowId), ...request });
-      return { runId, job, committed: () => undefined };
+      const { runId } = await acceptRun(tx, { ...newRun(workflowId), ...request });
+      return { runId };
     },
     agents: {
       ...ports.agents,

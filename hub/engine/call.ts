@@ -44,8 +44,6 @@ export interface Waiting {
   unheard?: (tx: Transaction) => Promise<void>;
   /** Takes what must be locked before the run itself. */
   lockFirst?: (tx: Transaction) => Promise<void>;
-  /** Told after that commit. */
-  committed?: () => void;
   /** False when it could be asked for again without harm, so that its commit need not wait for the disk. */
   durable?: boolean;
 }

@@ -34,7 +34,6 @@ export async function beginChild(
     throw new StepFailure('depth_exceeded', `${run.depth + 1} runs each started the next; a loop is ended here.`, {
       retryable: false,
     });
-  let started: Awaited<ReturnType<EngineDependencies['startChild']>> | null = null;
   return {
     kind: 'waiting',
     status: 'running',
@@ -43,7 +42,7 @@ export async function beginChild(
     begin: async (tx) => {
       try {
         const { starters, authors } = await readRunPeople(tx, run.tenant_id, run.id);
-        started = await deps.startChild(tx, {
+        const { runId } = await deps.startChild(tx, {
           tenantId: run.tenant_id,
           workflowId,
           trigger: { type: 'subagent', parentRunId: run.id },
@@ -55,7 +54,7 @@ export async function beginChild(
           requestedBy: starters,
           authoredBy: authors,
         });
-        return { kind: 'run', runId: started.runId };
+        return { kind: 'run', runId };
       } catch (error) {
         if (error instanceof AppError && error.code !== 'unavailable')
           throw new StepFailure('subagent_refused', `${skill.id} could not start its workflow: ${error.message}`, {
@@ -64,10 +63,6 @@ export async function beginChild(
           });
         throw error;
       }
-    },
-    committed: () => {
-      started?.committed();
-      if (started !== null) deps.dispatch([started.job]);
     },
   };
 }

@@ -73,12 +73,6 @@ interface StepEnding {
   durable: boolean;
 }
 
-/** What the end of a step set going: jobs for the queue, and what to tell, both after the commit. */
-interface WrittenEnding {
-  jobs: PromisedJob[];
-  after: (() => void)[];
-}
-
 /** The place of a run that shares none. */
 const unsharedPlace: Place = { outside: (work) => work(), release: () => undefined };
 
@@ -374,9 +368,8 @@ export class Engine {
     };
     // A large output is work until it is written: the write makes copies of it.
     if (ends !== null && outputBytes <= smallOutputBytes) held.place.release();
-    let written: WrittenEnding;
     try {
-      written = await this.#writeEnding(held, ending);
+      await this.#writeEnding(held, ending);
     } catch (writeError) {
       if (outcome.kind !== 'succeeded' || writeError instanceof LeaseLost || held.signal.aborted) throw writeError;
       const failure = this.#failureOf(held, index, writeError);
@@ -392,7 +385,6 @@ export class Engine {
         ...(state === null ? {} : { state }),
       });
     }
-    const { jobs, after } = written;
     const result: StepRow = {
       index,
       status: outcome.kind,
@@ -422,13 +414,11 @@ export class Engine {
     held.trace?.ended(ends, isFatal ? error?.code : undefined);
     this.#deps.onFinished(ends, (Date.now() - run.queued_at.getTime()) / 1000);
     this.#deps.events.publish(runTopic(run.id), { status: ends });
-    after.forEach((tell) => tell());
-    if (jobs.length > 0) this.#deps.dispatch(jobs);
     return false;
   }
 
   /** Writes how a step ended, or sees to it that this is written soon: in the cheapest way that keeps what it must. */
-  async #writeEnding(held: HeldRun, ending: StepEnding): Promise<WrittenEnding> {
+  async #writeEnding(held: HeldRun, ending: StepEnding): Promise<void> {
     const { run } = held;
     const { advance, done, persist, repeatable, durable } = ending;
     const { ends } = advance;
@@ -438,25 +428,23 @@ export class Engine {
       (ends === 'failed' && errorWorkflowOf(run) !== null);
     if (ends === null && repeatable && !setsOff) {
       held.writes.later(done);
-      return { jobs: [], after: [] };
+      return;
     }
     const isWritten = !setsOff && (await held.writes.together(done, { advance, durable }));
-    return isWritten ? { jobs: [], after: [] } : this.#writeAlone(held, ending);
+    if (!isWritten) await this.#writeAlone(held, ending);
   }
 
   /** Writes how a step ended in a transaction of its own, with all that this sets going. */
-  #writeAlone(held: HeldRun, { advance, done, persist, durable }: StepEnding): Promise<WrittenEnding> {
+  #writeAlone(held: HeldRun, { advance, done, persist, durable }: StepEnding): Promise<void> {
     const { run } = held;
     const { ends, error } = advance;
     let tries = 0;
     return held.write(async (tx) => {
       tries += 1;
-      const jobs: PromisedJob[] = [];
-      const after: (() => void)[] = [];
       const errorWorkflow = ends === 'failed' ? errorWorkflowOf(run) : null;
       if (errorWorkflow !== null) await lockLimits(tx, errorWorkflow);
       // The connection may have broken between the commit and the word of it.
-      if (tries > 1 && (await hasAdvanced(tx, held, advance))) return { jobs, after };
+      if (tries > 1 && (await hasAdvanced(tx, held, advance))) return;
       // In this order, and one behind the other without waiting: should another worker have the run, all of it is undone.
       const [, last] = await Promise.all([
         advanceRun(tx, held, advance),
@@ -466,9 +454,8 @@ export class Engine {
         (async () => persist?.(tx))(),
       ]);
       const othersMayWait = last?.othersMayWait === true;
-      if (ends !== null) jobs.push(...(await this.#endWithin(tx, held, ends, error, after)));
-      if (othersMayWait) jobs.push(...(await admitWaitingRuns(tx, [run])));
-      return { jobs, after };
+      if (ends !== null) await this.#endWithin(tx, held, ends, error);
+      if (othersMayWait) this.#dispatchOnCommit(tx, await admitWaitingRuns(tx, [run]));
     }, durable);
   }
 
@@ -486,11 +473,9 @@ export class Engine {
     { run }: HeldRun,
     status: 'succeeded' | 'failed',
     error: RunFailure | null,
-    after: (() => void)[],
-  ): Promise<PromisedJob[]> {
-    const jobs: PromisedJob[] = [];
-    if (run.parent_run_id !== null) jobs.push(...(await wakeRuns(tx, [run.parent_run_id], [run.id])));
-    if (status !== 'failed' || errorWorkflowOf(run) === null) return jobs;
+  ): Promise<void> {
+    if (run.parent_run_id !== null) this.#dispatchOnCommit(tx, await wakeRuns(tx, [run.parent_run_id], [run.id]));
+    if (status !== 'failed' || errorWorkflowOf(run) === null) return;
     const payload = {
       run: {
         id: run.id,
@@ -502,7 +487,7 @@ export class Engine {
     };
     try {
       const { starters, authors } = await readRunPeople(tx, run.tenant_id, run.id);
-      const handler = await this.#deps.startChild(tx, {
+      await this.#deps.startChild(tx, {
         tenantId: run.tenant_id,
         workflowId: run.error_workflow_id as string,
         trigger: { type: 'error', runId: run.id },
@@ -513,17 +498,17 @@ export class Engine {
         requestedBy: starters,
         authoredBy: authors,
       });
-      // What it replaced is told with the end of this run: both are one transaction.
-      after.push(handler.committed);
-      return [...jobs, handler.job];
     } catch (refusal) {
       if (!(refusal instanceof AppError) || refusal.code === 'unavailable') throw refusal;
       this.#deps.logger.info(
         { runId: run.id, workflowId: run.error_workflow_id, code: refusal.code },
         'an error workflow was not started',
       );
-      return jobs;
     }
+  }
+
+  #dispatchOnCommit(tx: Transaction, jobs: PromisedJob[]): void {
+    if (jobs.length > 0) tx.onCommit(() => this.#deps.dispatch(jobs));
   }
 
   async #retryLater(
@@ -608,7 +593,6 @@ export class Engine {
       throw error;
     }
     if (jobs.length > 0) this.#deps.dispatch(jobs);
-    outcome.committed?.();
     if (outcome.status === 'waiting_approval')
       this.#deps.events.publish(runTopic(run.id), { status: 'waiting_approval' });
     return null;

@@ -49,10 +49,22 @@ afterAll(async () => {
 /** The database, by a connection that breaks once: after the commit of the first transaction with a statement of that name, and before its answer. */
 function breakingAfter(statement: string): { db: Database; broke: () => boolean } {
   let hasBroken = false;
-  const workspace: Database['workspace'] = async (...given) => {
+  const workspace: Database['workspace'] = async (tenant, work, ...options) => {
     using recorder = new StatementRecorder(1);
-    const result = await db.workspace(...given);
-    if (hasBroken || !recorder.statements.some(({ name }) => name === statement)) return result;
+    // A process that hears of no commit has no effects of it either.
+    const effects: (() => void)[] = [];
+    const result = await db.workspace(
+      tenant,
+      (tx) => {
+        tx.onCommit = (effect) => effects.push(effect);
+        return work(tx);
+      },
+      ...options,
+    );
+    if (hasBroken || !recorder.statements.some(({ name }) => name === statement)) {
+      for (const effect of effects) effect();
+      return result;
+    }
     hasBroken = true;
     throw new DatabaseOutage('The database is out of reach.', new Error('Connection terminated unexpectedly'));
   };

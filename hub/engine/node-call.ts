@@ -83,8 +83,6 @@ export function dispatch(
   const { nodeId, waitMs, command } = splitNodeInput(input);
   const timeoutMs = deviceTimeMs(skill.command, command);
   const id = newId();
-  const announce = () => deps.nodes.announce(nodeId);
-  let send = announce;
   const calledAt = performance.now();
   const request = () => ({
     id,
@@ -121,19 +119,14 @@ export function dispatch(
       dispatched.catch(() => undefined);
       // What is wrong with the node is said first, also when both answers come at once.
       await usable;
-      const { commandId, committed } = await dispatched;
-      send = committed;
-      return { kind: 'node_command', commandId };
+      return { kind: 'node_command', commandId: await dispatched };
     },
-    async beginAtOnce(tx) {
-      send = await deps.nodes.dispatchAtOnce(tx, request());
-    },
+    beginAtOnce: (tx) => deps.nodes.dispatchAtOnce(tx, request()),
     async unheard(tx) {
-      send = announce;
       await deps.nodes.takeBack(tx, id);
+      tx.onCommit(() => deps.nodes.announce(nodeId));
     },
     expected: { kind: 'node_command', commandId: id },
-    committed: () => send(),
     durable: skill.command.acts,
   };
 }

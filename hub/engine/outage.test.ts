@@ -317,11 +317,7 @@ test('what a skill writes with its step fails the step by name, at once and with
 test('a run that is woken between its look and its wait goes on at once', async () => {
   const skill: Skill = { ...facts, kind: 'spawn', id: 'test.spawn', input: z.object({ workflowId: z.string() }) };
   const childId = await accept([{ type: 'log', message: 'x' }]);
-  const startChild: EngineDependencies['startChild'] = async () => ({
-    runId: childId,
-    job: { outboxId: 0, job: 'run', jobId: 'child', data: { runId: childId, tenantId }, notBefore: null },
-    committed: () => undefined,
-  });
+  const startChild: EngineDependencies['startChild'] = async () => ({ runId: childId });
   const runId = await accept([{ type: 'skill', skillId: skill.id, input: { workflowId: newId() } }]);
   await engineWith(skill, { startChild }).execute(runId, never);
   // The run looks by itself, sees its child still under way, and is told of the end before it waits again.

@@ -7,7 +7,6 @@ import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { NodeSelection } from '../../shared/node-selection.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import type { InferenceAnswer, InferenceRequest } from '../platform/inference/inference.ts';
-import type { PromisedJob } from './accept-runs.ts';
 
 /** What the engine needs of products: it knows none of them, and whoever puts the hub together gives it theirs. */
 
@@ -123,13 +122,13 @@ export interface NodePort {
     command: CommandDefinition,
     options?: { lock: boolean },
   ): Promise<void>;
-  /** Writes a command, once for each try of each call of a step; `committed` sends it on its way, after the commit. */
-  dispatch(tx: Transaction, request: CommandRequest): Promise<{ commandId: string; committed: () => void }>;
+  /** Writes a command, once for each try of each call of a step; the commit sends it on its way. Answers its id. */
+  dispatch(tx: Transaction, request: CommandRequest): Promise<string>;
   /**
    * Writes a command, sending all before it waits for anything; fails the transaction, as `isAssertionFailed` knows, where the node can't be sent
-   * it or this try of the call sent one before. Answers what sends it on its way, after the commit.
+   * it or this try of the call sent one before.
    */
-  dispatchAtOnce(tx: Transaction, request: CommandRequest): Promise<() => void>;
+  dispatchAtOnce(tx: Transaction, request: CommandRequest): Promise<void>;
   /** Has a command wait for its device that was handed out ahead, to a poll that nobody told of it. */
   takeBack(tx: Transaction, commandId: string): Promise<void>;
   /** Has a node look for commands; after the commit of what it should find. */
@@ -256,8 +255,5 @@ export interface EnginePorts {
   /** The policy of a workspace; the defaults when none was set. */
   readPolicy(tx: Transaction, tenantId: string): Promise<Policy>;
   /** Starts a run that another one leads to, in the transaction that lets that one wait or end. @throws AppError when it can't be started. */
-  startChild: (
-    tx: Transaction,
-    request: ChildRequest,
-  ) => Promise<{ runId: string; job: PromisedJob; committed: () => void }>;
+  startChild: (tx: Transaction, request: ChildRequest) => Promise<{ runId: string }>;
 }

@@ -354,10 +354,9 @@ describe('events of Live Chat', () => {
     message: { id: 'm1', content: 'help' },
   });
   const emit = async (tenantId: string, source: string, depth = 0) => {
-    const committed = await hub.app.db.workspace(tenantId, (tx) =>
+    await hub.app.db.workspace(tenantId, (tx) =>
       hub.app.chatEvents.emit(tx, 'message.created', payload(tenantId, source), depth),
     );
-    committed();
   };
 
   test('start the subscribed workflows whose filter matches, in the transaction that caused them', async () => {

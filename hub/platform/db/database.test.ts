@@ -450,3 +450,74 @@ test('a workspace in which too much waits is refused more, and so is what waits 
   expect(shares.waiting).toBe(0);
   expect(await Promise.all(Array.from({ length: 3 }, () => shares.begin('a')))).toHaveLength(3);
 });
+
+test('effects run once after the commit, in their order, and not at all after a rollback or of a try that is repeated', async () => {
+  const calls: string[] = [];
+  const seen = await db.system(async (tx) => {
+    tx.onCommit(() => calls.push('first'));
+    await insertSetting(tx, 'effects-1');
+    tx.onCommit(() => calls.push('second'));
+    return [...calls];
+  });
+  expect(seen).toEqual([]);
+  expect(calls.splice(0)).toEqual(['first', 'second']);
+  const refused = new Error('refused');
+  const rolledBack = db.system(async (tx) => {
+    tx.onCommit(() => calls.push('rolled back'));
+    await insertSetting(tx, 'effects-2');
+    throw refused;
+  });
+  expect(await settle(rolledBack)).toBe(refused);
+  let tries = 0;
+  await db.system(async (tx) => {
+    tries += 1;
+    tx.onCommit(() => calls.push(`try ${tries}`));
+    if (tries === 1) await tx.query('', `DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40P01'; END $$`, []);
+  });
+  expect(calls).toEqual(['try 2']);
+});
+
+test('effects of parts of a joined transaction wait for the commit of the whole, and those of a part that failed are dropped', async () => {
+  const calls: string[] = [];
+  await db.joined(async (tx) => {
+    tx.onCommit(() => calls.push('whole'));
+    await db.system(async (part) => part.onCommit(() => calls.push('part')));
+    const failed = db.system(async (part) => {
+      part.onCommit(() => calls.push('failed part'));
+      await db.system(async (nested) => nested.onCommit(() => calls.push('nested in the failed part')));
+      throw new Error('refused');
+    });
+    expect(await settle(failed)).toBeInstanceOf(Error);
+    await db.system(async (part) => part.onCommit(() => calls.push('last part')));
+    expect(calls).toEqual([]);
+  });
+  expect(calls.splice(0)).toEqual(['whole', 'part', 'last part']);
+  const rolledBack = db.joined(async () => {
+    await db.system(async (part) => part.onCommit(() => calls.push('part')));
+    throw new Error('refused');
+  });
+  expect(await settle(rolledBack)).toBeInstanceOf(Error);
+  expect(calls).toEqual([]);
+});
+
+test('an effect that throws is reported, and neither fails its transaction nor keeps the next effect from running', async () => {
+  const errors: unknown[] = [];
+  await using reporting = new Database({
+    url: database.url,
+    maxConnections: 3,
+    applicationName: 'test',
+    onError: (error) => errors.push(error),
+  });
+  const thrown = new Error('thrown by an effect');
+  const calls: string[] = [];
+  const result = await reporting.system(async (tx) => {
+    tx.onCommit(() => {
+      throw thrown;
+    });
+    tx.onCommit(() => calls.push('next'));
+    await insertSetting(tx, 'effects-3');
+    return 'done';
+  });
+  expect([result, calls, errors]).toEqual(['done', ['next'], [thrown]]);
+  expect(await settingsLike('effects-3')).toHaveLength(1);
+});

@@ -54,11 +54,13 @@ export class Database implements AsyncDisposable {
   readonly #systemPool: Pool;
   readonly #shares: ConnectionShares;
   readonly #reserveLockTimeoutMs: number;
+  readonly #onError: (error: Error) => void;
   #closing = false;
   #tellWritten: (topic: string) => void = () => undefined;
   #isDiskFull = false;
 
   constructor(options: DatabaseOptions) {
+    this.#onError = options.onError;
     const open = (max: number, role: WorkRole, settings: string) =>
       openPool({ ...options, onError: (error) => this.#closing || options.onError(error) }, max, role, settings);
     const forStatements = Math.max(1, Math.floor(options.maxConnections / 3));
@@ -115,28 +117,24 @@ export class Database implements AsyncDisposable {
 
   /**
    * Runs `work` in one transaction that sees every workspace and that all `workspace` and `system` transactions within it join:
-   * they are committed together with what `work` itself writes, or not at all. What `afterCommit` was given waits for that commit.
+   * they are committed together with what `work` itself writes, or not at all. Their effects wait for that commit.
    * Such work must not wait for the network: it holds a connection and locks; after a deadlock it is run again as a whole.
    * @param tenantId the workspace for which it is done; null where that is not known.
    * @throws DatabaseOutage when the database is out of reach or too busy; whatever `work` throws, after a rollback.
    */
-  async joined<Result>(
+  joined<Result>(
     work: (tx: Transaction, joined: JoinedTransaction) => Promise<Result>,
     tenantId: string | null = null,
   ): Promise<Result> {
-    let last: JoinedTransaction | undefined;
-    const result = await this.#transaction(
+    return this.#transaction(
       { text: systemScope, tenantId },
       (tx) => {
         const joined = new JoinedTransaction(this, tx, systemScope);
-        last = joined;
         keepOpen(tx);
         return joined.run(() => work(tx, joined));
       },
       {},
     );
-    last?.tell();
-    return result;
   }
 
   /**
@@ -266,7 +264,7 @@ export class Database implements AsyncDisposable {
       return committed;
     };
     try {
-      const { answer, written } = await workOn(
+      const { answer, written, onCommit } = await workOn(
         client,
         (tx) => turn.run(() => work(tx)),
         () => {
@@ -281,12 +279,14 @@ export class Database implements AsyncDisposable {
         commit()
           .catch(() => undefined)
           .finally(release);
+        this.#runEffects(onCommit);
         return answer;
       }
       // What PostgreSQL answers when a statement had failed and the work went on regardless.
       if ((await commit()).command !== 'COMMIT')
         throw new Error('a transaction was not committed, because a statement of it had failed');
       for (const topic of written) this.#tellWritten(topic);
+      this.#runEffects(onCommit);
       return answer;
     } catch (thrown) {
       await begun;
@@ -308,6 +308,17 @@ export class Database implements AsyncDisposable {
       throw error;
     } finally {
       if (!isReleasedLater) release();
+    }
+  }
+
+  /** The transaction took effect, so an effect that throws must not look like a failure of it. */
+  #runEffects(effects: readonly (() => void)[]): void {
+    for (const effect of effects) {
+      try {
+        effect();
+      } catch (error) {
+        this.#onError(error as Error);
+      }
     }
   }
 

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { markEffects } from './transaction.ts';
 import type { Transaction } from './transaction.ts';
 
 const current = new AsyncLocalStorage<JoinedTransaction>();
@@ -21,7 +22,6 @@ export class JoinedTransaction {
   readonly #scope: string;
   readonly #root: JoinedTransaction;
   #tail: Promise<unknown> = Promise.resolve();
-  #tells: (() => void)[] = [];
   #isOpen = true;
   #tenantId: string | null = null;
 
@@ -68,22 +68,19 @@ export class JoinedTransaction {
 
   /** Does it once the whole is committed; not at all when it is not. */
   defer(tell: () => void): void {
-    this.#root.#tells.push(tell);
-  }
-
-  /** Tells what was deferred; after the commit. */
-  tell(): void {
-    for (const tell of this.#tells.splice(0)) tell();
+    this.#tx.onCommit(tell);
   }
 
   async #savepoint<Result>({ begin }: PartScope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     const nested = new JoinedTransaction(this.#owner, this.#tx, begin, this.#root);
+    const dropEffects = markEffects(this.#tx);
     await this.#tx.query('', `SAVEPOINT part; ${begin}`, []);
     try {
       const result = await nested.run(() => work(this.#tx));
       await this.#tx.query('', `${this.#scope}; RELEASE SAVEPOINT part`, []);
       return result;
     } catch (error) {
+      dropEffects();
       // When the connection is gone the whole fails with it, and the first error says why.
       await this.#tx.query('', 'ROLLBACK TO SAVEPOINT part; RELEASE SAVEPOINT part', []).catch(() => undefined);
       throw error;

@@ -3,8 +3,19 @@ import { isInFailedTransaction } from './errors.ts';
 import { drizzle } from './orm.ts';
 import type { NodePgDatabase } from './orm.ts';
 
-/** A transaction: Drizzle's query builder, and `query` for a statement whose plan should be prepared once for each connection. */
-export type Transaction = NodePgDatabase & { query: PreparedQuery };
+/**
+ * A transaction: Drizzle's query builder, and `query` for a statement whose plan should be prepared once for each
+ * connection.
+ */
+export type Transaction = NodePgDatabase & {
+  query: PreparedQuery;
+  /**
+   * Calls `effect` after the commit of the transaction, in the order of the calls. It is dropped if the transaction, or
+   * its part of a joined transaction, is rolled back, also before it is tried again. An effect must not throw: what it
+   * throws is logged, because the transaction took effect.
+   */
+  onCommit: (effect: () => void) => void;
+};
 export type PreparedQuery = <Row extends QueryResultRow>(
   name: string,
   text: string,
@@ -13,6 +24,7 @@ export type PreparedQuery = <Row extends QueryResultRow>(
 
 const written = new WeakMap<Transaction, Set<string>>();
 const commits = new WeakMap<Transaction, () => void>();
+const effects = new WeakMap<Transaction, (() => void)[]>();
 
 /** Notes that a transaction writes rows that somebody may follow live; `Database.onWritten` hears it after the commit. */
 export function noteWritten(tx: Transaction, topic: string): void {
@@ -24,6 +36,13 @@ export function noteWritten(tx: Transaction, topic: string): void {
 /** The topics that were noted. */
 export function writtenIn(tx: Transaction): Iterable<string> {
   return written.get(tx) ?? [];
+}
+
+/** Drops the effects of a part that is rolled back. Call the returned function after the rollback. */
+export function markEffects(tx: Transaction): () => void {
+  const list = effects.get(tx);
+  const count = list?.length ?? 0;
+  return () => list?.splice(count);
 }
 
 /** Has the commit of a transaction that began as not durable wait for the disk after all. */
@@ -58,14 +77,14 @@ export function gatherWrites({ connection: { stream } }: PoolClient): void {
 }
 
 /**
- * Does the work of a transaction, and answers the topics of what it wrote, too. Statements that it issued side by side may go on when one of them has failed
+ * Does the work of a transaction, and answers the topics of what it wrote and the effects of its commit, too. Statements that it issued side by side may go on when one of them has failed
  * it; what they would send then belongs to no transaction any more, or to somebody else's, so it is refused.
  */
 export async function workOn<Result>(
   client: PoolClient,
   work: (tx: Transaction) => Promise<Result>,
   commit: () => void,
-): Promise<{ answer: Result; written: Iterable<string> }> {
+): Promise<{ answer: Result; written: Iterable<string>; onCommit: readonly (() => void)[] }> {
   let isOver = false;
   let firstFailure: Error | undefined;
   const query = ((...given: [QueryConfig]): Promise<QueryResult> => {
@@ -76,15 +95,20 @@ export async function workOn<Result>(
     return answer;
   }) as PoolClient['query'];
   const own = Object.create(client, { query: { value: query } }) as PoolClient;
+  const onCommit: (() => void)[] = [];
   const tx = Object.assign(drizzle({ client: own }), {
     query: ((name, text, values) => query({ name, text, values })) as PreparedQuery,
+    onCommit: (effect: () => void) => {
+      onCommit.push(effect);
+    },
   });
+  effects.set(tx, onCommit);
   commits.set(tx, () => {
     isOver = true;
     commit();
   });
   try {
-    return { answer: await work(tx), written: writtenIn(tx) };
+    return { answer: await work(tx), written: writtenIn(tx), onCommit };
   } catch (error) {
     // Statements that were sent behind the one which failed say only that something did.
     throw isInFailedTransaction(error) ? firstFailure : error;

@@ -113,7 +113,7 @@ export function createAutomations(
     dispatch,
     onCancel: async (tx, _tenantId, runIds) => {
       await expireRunApprovals(tx, runIds);
-      return commands.withdraw(tx, runIds);
+      await commands.withdraw(tx, runIds);
     },
   });
   const workflows = new Workflows({
@@ -224,7 +224,7 @@ export function createAutomations(
   return {
     workflows,
     hubPacks,
-    approvedSkills: new ApprovedSkills({ skills, runs, workflows }),
+    approvedSkills: new ApprovedSkills({ skills, workflows }),
     enginePorts: {
       approvals: approvalPort,
       nodes: nodePort,

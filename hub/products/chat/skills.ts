@@ -55,7 +55,7 @@ export const chatSkills = ({ db, conversationWriter, messageWriter }: ChatSkills
         ...named
       } = given as Aliased<z.output<typeof postInput>, 'conversationId'>;
       const conversationId = conversationOf(named);
-      const { row, committed } = await db.workspace(context.tenantId, (tx) =>
+      const { row } = await db.workspace(context.tenantId, (tx) =>
         messageWriter.write(
           tx,
           context.tenantId,
@@ -71,7 +71,6 @@ export const chatSkills = ({ db, conversationWriter, messageWriter }: ChatSkills
           context.depth + 1,
         ),
       );
-      committed();
       return { output: { conversationId, messageId: row.id, seq: row.seq } };
     },
   }),
@@ -89,11 +88,10 @@ export const chatSkills = ({ db, conversationWriter, messageWriter }: ChatSkills
         'conversationId' | 'userId'
       >;
       const conversationId = conversationOf(named);
-      const { assignedUserId, committed } = await db.workspace(context.tenantId, async (tx) => {
+      const { assigned_user_id: assignedUserId } = await db.workspace(context.tenantId, async (tx) => {
         const now = await conversationWriter.lock(tx, conversationId, context.environment);
-        if (onlyIfUnassigned && now.assigned_user_id !== null)
-          return { assignedUserId: now.assigned_user_id, committed: () => undefined };
-        const changed = await conversationWriter.assign(
+        if (onlyIfUnassigned && now.assigned_user_id !== null) return now;
+        return conversationWriter.assign(
           tx,
           context.tenantId,
           conversationId,
@@ -104,9 +102,7 @@ export const chatSkills = ({ db, conversationWriter, messageWriter }: ChatSkills
           actorOf(context),
           context.depth + 1,
         );
-        return { assignedUserId: changed.conversation.assigned_user_id, committed: changed.committed };
       });
-      committed();
       return { output: { conversationId, assignedUserId } };
     },
   }),

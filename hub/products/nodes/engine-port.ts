@@ -13,11 +13,10 @@ export const nodePort = (commands: NodeCommands, heartbeatSeconds: number): Node
   dispatch: (tx, request) => commands.dispatch(tx, request),
   async dispatchAtOnce(tx, request) {
     const { tenantId, nodeId, command } = request;
-    const [, { committed }] = await Promise.all([
+    await Promise.all([
       requireUsableNode(tx, tenantId, nodeId, command),
       commands.dispatch(tx, request, assertedText('id = $1')),
     ]);
-    return committed;
   },
   takeBack: (tx, commandId) => takeBack(tx, commandId),
   announce: (nodeId) => commands.announce(nodeId),

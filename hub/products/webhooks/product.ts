@@ -43,7 +43,7 @@ export function createWebhooks(
   const subscriptions = new Subscriptions({ db, cursors, egress, secrets, limits, wake });
   chatEvents.subscribe(async (tx, event) => {
     const due = await enqueueDeliveries(tx, event);
-    return () => wake(due);
+    tx.onCommit(() => wake(due));
   });
   chatEvents.onErase(eraseDeliveries);
   const mails = new DeactivationMails({ db, mailer, logger });

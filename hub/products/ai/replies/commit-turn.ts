@@ -53,8 +53,6 @@ export interface Usage {
 /** An approval cannot be requested now, for example because a limit of the workspace is reached. */
 class ApprovalRequestRefused extends Error {}
 
-type TurnDecision = { result: TurnResult; afterCommit: (() => void)[] };
-
 const actor = { actor: 'ai', environment: null };
 
 export interface TurnCommitterDependencies {
@@ -87,29 +85,25 @@ export class TurnCommitter {
         lockTurn(tx, turn),
         readAiAvailability(tx, tenantId),
       ]);
-      if (!isLocked) return { result: 'superseded', afterCommit: [] } satisfies TurnDecision;
-      const decision = await this.#decide(tx, turn, context, conversation, availability, outcome, usage);
+      if (!isLocked) return 'superseded';
+      const result = await this.#decide(tx, turn, context, conversation, availability, outcome, usage);
       await Promise.all([
-        decision.result === 'requeued' || decision.result === 'silent' ? null : deleteTurn(tx, turn),
-        decision.result === 'replied' || usage.inputTokens + usage.outputTokens === 0
-          ? null
-          : countDay(tx, tenantId, usage),
+        result === 'requeued' || result === 'silent' ? null : deleteTurn(tx, turn),
+        result === 'replied' || usage.inputTokens + usage.outputTokens === 0 ? null : countDay(tx, tenantId, usage),
       ]);
-      return decision;
+      return result;
     });
     // `not_found`: the conversation was erased, and the turn with it.
-    const { result, afterCommit } = await work.catch(async (error: unknown): Promise<TurnDecision> => {
-      if (error instanceof AppError && error.code === 'not_found') return { result: 'dropped', afterCommit: [] };
+    return work.catch((error: unknown): TurnResult | Promise<TurnResult> => {
+      if (error instanceof AppError && error.code === 'not_found') return 'dropped';
       if (error instanceof ApprovalRequestRefused) {
         const text = `the approval of its action could not be requested: ${error.message.replace(/\.$/, '')}`;
         const tools = 'reply' in outcome ? outcome.reply.tools : 'tools' in outcome ? outcome.tools : [];
         const handOver: TurnOutcome = { kind: 'hand-over', code: 'approval_refused', text, tools };
-        return { result: await this.commit(turn, context, handOver, usage), afterCommit: [] };
+        return this.commit(turn, context, handOver, usage);
       }
       throw error;
     });
-    for (const callback of afterCommit) callback();
-    return result;
   }
 
   async #decide(
@@ -120,26 +114,24 @@ export class TurnCommitter {
     availability: AiAvailability,
     outcome: TurnOutcome,
     usage: Usage,
-  ): Promise<TurnDecision> {
+  ): Promise<TurnResult> {
     const hasNewMessages = conversation.last_seq !== context.conversation.last_seq;
     if (outcome.kind === 'suggest') {
       // The AI agent owned this conversation before the workspace switched it to suggestions only.
-      const released = conversation.owner === 'ai' ? await this.#release(tx, turn, conversation) : null;
-      const suggested: TurnDecision = availability.isActive
-        ? await this.#suggest(tx, turn, conversation, outcome.reply, hasNewMessages)
-        : { result: 'dropped', afterCommit: [] };
-      return { ...suggested, afterCommit: [...suggested.afterCommit, ...(released?.afterCommit ?? [])] };
+      if (conversation.owner === 'ai') await this.#release(tx, turn, conversation);
+      if (!availability.isActive) return 'dropped';
+      return this.#suggest(tx, turn, conversation, outcome.reply, hasNewMessages);
     }
     const isOpen = conversation.status === 'open' || conversation.status === 'pending';
-    if (conversation.owner !== 'ai' || !isOpen) return { result: 'dropped', afterCommit: [] };
+    if (conversation.owner !== 'ai' || !isOpen) return 'dropped';
     if (!mayAiReply(availability)) return this.#release(tx, turn, conversation);
     if (outcome.kind === 'restart' || (hasNewMessages && outcome.kind !== 'hand-over')) {
       await requeueTurn(tx, turn);
-      return { result: 'requeued', afterCommit: [] };
+      return 'requeued';
     }
     if (outcome.kind === 'drop') {
       await markTurnDone(tx, turn);
-      return { result: 'silent', afterCommit: [] };
+      return 'silent';
     }
     if (outcome.kind === 'hand-over') return this.#handOver(tx, turn, conversation, outcome);
     const [, isWithinBudget] = await Promise.all([
@@ -153,7 +145,7 @@ export class TurnCommitter {
       const text = 'the daily reply budget is used up';
       return this.#handOver(tx, turn, conversation, { code: 'budget', text, tools, approvalRequests });
     }
-    const written = await this.#chat.writers.messages.write(
+    await this.#chat.writers.messages.write(
       tx,
       turn.tenantId,
       turn.conversationId,
@@ -169,10 +161,8 @@ export class TurnCommitter {
       },
       actor,
     );
-    return {
-      result: 'replied',
-      afterCommit: [written.committed, ...(await this.#requestApprovals(tx, turn, conversation, approvalRequests))],
-    };
+    await this.#requestApprovals(tx, turn, conversation, approvalRequests);
+    return 'replied';
   }
 
   async #suggest(
@@ -181,10 +171,10 @@ export class TurnCommitter {
     { last_seq: seq, status }: ConversationRow,
     { content, action, reason, sources, tools }: Reply,
     hasNewMessages: boolean,
-  ): Promise<TurnDecision> {
+  ): Promise<TurnResult> {
     // An agent has replied, or another turn will answer the newer messages of the visitor.
-    if (hasNewMessages || status === 'closed') return { result: 'dropped', afterCommit: [] };
-    const [written] = await Promise.all([
+    if (hasNewMessages || status === 'closed') return 'dropped';
+    await Promise.all([
       this.#chat.suggestions.write(tx, tenantId, {
         conversationId,
         content,
@@ -197,7 +187,7 @@ export class TurnCommitter {
       }),
       countDay(tx, tenantId, { suggestions: 1 }),
     ]);
-    return { result: 'suggested', afterCommit: [written.committed] };
+    return 'suggested';
   }
 
   async #handOver(
@@ -205,15 +195,13 @@ export class TurnCommitter {
     turn: Turn,
     conversation: ConversationRow,
     { approvalRequests = [], tools = [], text, ...reason }: HandOver,
-  ): Promise<TurnDecision> {
+  ): Promise<TurnResult> {
     const { tenantId } = turn;
     const why = { ...reason, text: `${text}${describeCalledTools(tools)}` };
-    const handedOver = await this.#chat.writers.handOver.write(tx, tenantId, conversation, why, actor);
+    await this.#chat.writers.handOver.write(tx, tenantId, conversation, why, actor);
     await countDay(tx, tenantId, { handOvers: 1 });
-    return {
-      result: 'handed over',
-      afterCommit: [handedOver, ...(await this.#requestApprovals(tx, turn, conversation, approvalRequests))],
-    };
+    await this.#requestApprovals(tx, turn, conversation, approvalRequests);
+    return 'handed over';
   }
 
   /** Requests the approvals and adds a private note about them to the conversation. */
@@ -222,9 +210,8 @@ export class TurnCommitter {
     { tenantId, conversationId }: Turn,
     { environment }: ConversationRow,
     approvalRequests: readonly ApprovalRequest[],
-  ): Promise<(() => void)[]> {
-    if (approvalRequests.length === 0) return [];
-    const afterCommit: (() => void)[] = [];
+  ): Promise<void> {
+    if (approvalRequests.length === 0) return;
     const authoredBy = [...(await readAiSettingsAuthors(tx, tenantId)), ...(await readModelAuthors(tx, tenantId))];
     for (const { skillId, input } of approvalRequests) {
       const requested = this.#actions.requestApproval(tx, tenantId, {
@@ -234,14 +221,12 @@ export class TurnCommitter {
         environment,
         authoredBy,
       });
-      afterCommit.push(
-        await requested.catch((error: unknown) => {
-          throw error instanceof AppError ? new ApprovalRequestRefused(error.message, { cause: error }) : error;
-        }),
-      );
+      await requested.catch((error: unknown) => {
+        throw error instanceof AppError ? new ApprovalRequestRefused(error.message, { cause: error }) : error;
+      });
     }
     const titles = approvalRequests.map(({ title }) => title).join(', ');
-    const note = await this.#chat.writers.messages.write(
+    await this.#chat.writers.messages.write(
       tx,
       tenantId,
       conversationId,
@@ -253,15 +238,14 @@ export class TurnCommitter {
       },
       actor,
     );
-    return [...afterCommit, note.committed];
   }
 
   /** Hands a conversation over to agents without a message: an agent is online, or the AI agent is switched off. */
-  async #release(tx: Transaction, { tenantId }: Turn, conversation: ConversationRow): Promise<TurnDecision> {
+  async #release(tx: Transaction, { tenantId }: Turn, conversation: ConversationRow): Promise<TurnResult> {
     const { conversations, assignment } = this.#chat.writers;
     const changed = await conversations.change(tx, tenantId, conversation.id, { owner: null }, actor);
-    const assigned = await assignment.auto(tx, tenantId, changed.conversation);
-    return { result: 'released', afterCommit: [changed.committed, ...(assigned === null ? [] : [assigned.committed])] };
+    await assignment.auto(tx, tenantId, changed.conversation);
+    return 'released';
   }
 }
 

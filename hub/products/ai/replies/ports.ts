@@ -46,7 +46,6 @@ export interface ReplyActions {
   readPolicy(tx: Transaction, tenantId: string): Promise<{ approvalsRequiredFor: readonly string[] }>;
   /**
    * Requests the approval of a skill call, in the transaction of the caller.
-   * @returns a function to call after the commit.
    * @throws AppError.
    */
   requestApproval(
@@ -58,5 +57,5 @@ export interface ReplyActions {
       /** The authors of the tools, instructions and models of the AI agent. */
       authoredBy: readonly string[];
     },
-  ): Promise<() => void>;
+  ): Promise<void>;
 }

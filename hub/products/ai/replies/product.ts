@@ -1,5 +1,5 @@
 import type { SkillCatalog } from '../../../engine/skill.ts';
-import { afterCommit } from '../../../platform/db/joined-transaction.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
 import type { RowRetention } from '../../../platform/db/row-retention.ts';
 import type { Platform } from '../../../platform/open-platform.ts';
 import type { Product } from '../../../product.ts';
@@ -31,13 +31,15 @@ export function createReplies(
   }: { skills: SkillCatalog; actions: ReplyActions; chat: Pick<Chat, 'events' | 'writers' | 'suggestions'> },
 ): Replies {
   let worker: ReplyWorker | null = null;
-  const wakeAfterCommit = (waitMs: number | null) => () => {
+  const wakeOnCommit = (tx: Transaction, waitMs: number | null) => {
     if (waitMs === null) return;
     // If this process runs a worker, it answers its own messages. Otherwise it notifies the other processes.
-    afterCommit(() => (worker === null ? events.publish(turnsTopic, { waitMs }) : worker.wake(waitMs)));
+    tx.onCommit(() => (worker === null ? events.publish(turnsTopic, { waitMs }) : worker.wake(waitMs)));
   };
-  chat.events.subscribe(async (tx, event) => wakeAfterCommit(await scheduleTurn(tx, event)));
-  chat.events.onMessagesMoved(async (tx, tenantId, id) => wakeAfterCommit(await scheduleTurnOfMoved(tx, tenantId, id)));
+  chat.events.subscribe(async (tx, event) => wakeOnCommit(tx, await scheduleTurn(tx, event)));
+  chat.events.onMessagesMoved(async (tx, tenantId, id) =>
+    wakeOnCommit(tx, await scheduleTurnOfMoved(tx, tenantId, id)),
+  );
   const composer = new ReplyComposer(ai, knowledge, new ReplyTools({ db, skills, actions, rateLimiter, logger }));
   const committer = new TurnCommitter({ db, chat, actions });
   const answerer = new TurnAnswerer({ db, rateLimiter, composer, committer, changes: chat.writers.changes });

@@ -45,9 +45,9 @@ export class SuggestionGenerator {
         if (!isEmptyAnswer(error)) throw error;
         return { reply: null, usage: {} };
       });
-    const { suggestion, committed } = await db.workspace(tenantId, async (tx) => {
+    const suggestion = await db.workspace(tenantId, async (tx) => {
       await countDay(tx, tenantId, usage);
-      if (reply === null || reply.content === '') return { suggestion: null, committed: () => undefined };
+      if (reply === null || reply.content === '') return null;
       // The lock prevents erasure of the conversation until the suggestion is stored.
       const locked = await tx.query(
         'lock_conversation_key',
@@ -68,7 +68,6 @@ export class SuggestionGenerator {
         origin: 'asked',
       });
     });
-    committed();
     if (suggestion === null)
       throw new AppError(
         'suggestion_empty',

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
-import type { PromisedJob } from '../../../engine/index.ts';
 import { Database, TransactionConflict } from '../../../platform/db/database.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
@@ -20,7 +19,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-test('a rolled-back attempt to receive a message dispatches no jobs and sends no notifications', async () => {
+test('a rolled-back attempt to receive a message queues no run', async () => {
   const [tenantId, channelId] = [newId(), newId()];
   await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'channels', '{}')`, [tenantId]);
   await database.query(
@@ -37,20 +36,19 @@ test('a rolled-back attempt to receive a message dispatches no jobs and sends no
         return result;
       }),
   };
-  const dispatched: PromisedJob[] = [];
-  const published: string[] = [];
+  const queued: string[] = [];
   const workflows = {
     listForChannel: async () => [{ id: newId() }],
-    startWithin: async () => {
+    startWithin: async (tx: Transaction) => {
       const runId = newId();
-      return { runId, job: { data: { runId } } as PromisedJob, committed: () => published.push(runId) };
+      tx.onCommit(() => queued.push(runId));
+      return { runId };
     },
   };
   const deps = {
     db: conflicting,
     workflows,
     limits: new WorkspaceLimits(),
-    runs: { dispatch: (jobs: PromisedJob[]) => dispatched.push(...jobs) },
   } as unknown as ChannelsDependencies;
   const channel = { id: channelId, tenantId, provider: 'webhook', name: 'c', changedBy: null } as ChannelRow;
   const message = {
@@ -71,6 +69,5 @@ test('a rolled-back attempt to receive a message dispatches no jobs and sends no
     false,
   );
   expect(tries).toBe(2);
-  expect(published).toEqual(runIds);
-  expect(dispatched.map(({ data }) => data.runId)).toEqual(runIds);
+  expect(queued).toEqual(runIds);
 });

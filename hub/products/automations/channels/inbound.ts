@@ -4,7 +4,6 @@ import { AppError, errorCodes } from '../../../../shared/errors.ts';
 import { toStorableJson, toStorableText } from '../../../../shared/json.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { starterOf } from '../../../engine/index.ts';
-import type { PromisedJob } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, eq, gt, lte, sql } from '../../../platform/db/orm.ts';
 import { routeToAgent } from '../agents/index.ts';
@@ -106,9 +105,7 @@ export async function receiveMessages(
   const { tenantId } = channel;
   // The last author of a channel knows its secret and can send messages in the name of other senders.
   const starters = [...starterOf(caller), ...starterOf(channel.changedBy)];
-  const done = await deps.db.workspace(tenantId, async (tx) => {
-    const jobs: PromisedJob[] = [];
-    const after: (() => void)[] = [];
+  return deps.db.workspace(tenantId, async (tx) => {
     const runIds: string[] = [];
     let sessionId: string | null = null;
     let duplicates = 0;
@@ -129,7 +126,7 @@ export async function receiveMessages(
       }
       if (channel.conversations && text !== '') {
         // This precedes all run starts, because Live Chat also locks a conversation before it starts runs.
-        const publishMessage = await deps.conversations.receive(tx, tenantId, {
+        await deps.conversations.receive(tx, tenantId, {
           channelId: channel.id,
           source: channel.name,
           environment,
@@ -138,7 +135,6 @@ export async function receiveMessages(
           replyTo: toStorableText(message.replyTo),
           text,
         });
-        if (publishMessage !== null) after.push(publishMessage);
       }
       const key = bounded(`${channel.id}:${message.sessionKey}`, 200);
       const session = await ensureSession(tx, deps.limits, tenantId, {
@@ -200,10 +196,7 @@ export async function receiveMessages(
       const started: string[] = [];
       for (const { of, start } of starts) {
         try {
-          const run = await start();
-          started.push(run.runId);
-          jobs.push(run.job);
-          after.push(run.committed);
+          started.push((await start()).runId);
         } catch (error) {
           // A workflow that is full or invalid must not make the provider send the message and all later messages
           // again.
@@ -229,15 +222,11 @@ export async function receiveMessages(
       }
       runIds.push(...started);
     }
-    const received: Received = {
+    return {
       received: true,
       runIds,
       sessionId,
       ...(messages.length > 0 && duplicates === messages.length ? { duplicate: true as const } : {}),
     };
-    return { received, jobs, after };
   });
-  done.after.forEach((afterCommit) => afterCommit());
-  deps.runs.dispatch(done.jobs);
-  return done.received;
 }

@@ -2,7 +2,6 @@ import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { ChannelConversations } from '../../chat/channels/index.ts';
 import type { ChatEvent } from '../../chat/events/index.ts';
-import type { Runs } from '../runs/index.ts';
 import type { Workflows } from '../workflows/index.ts';
 
 /**
@@ -56,19 +55,18 @@ interface Payload {
  */
 export async function sendReply(
   tx: Transaction,
-  deps: { conversations: ChannelConversations; workflows: Workflows; runs: Runs },
+  deps: { conversations: ChannelConversations; workflows: Workflows },
   { type, tenantId, payload, depth }: ChatEvent,
-): Promise<() => void> {
-  const nothing = () => undefined;
-  if (type !== 'message.created') return nothing;
+): Promise<void> {
+  if (type !== 'message.created') return;
   const { environment, conversation, message, visitor } = payload as unknown as Payload;
-  if (visitor === undefined || !['agent', 'api', 'ai'].includes(message.senderType)) return nothing;
+  if (visitor === undefined || !['agent', 'api', 'ai'].includes(message.senderType)) return;
   const isAutomatic = depth > 0 || message.senderType === 'ai';
   const address = await deps.conversations.replyAddress(tx, visitor.id, isAutomatic);
-  if (address === null) return nothing;
+  if (address === null) return;
   const isOverLimit = isAutomatic && address.automaticReplies > maxAutomaticReplies;
   const files = message.attachments.map(({ name }) => `[${name}]`);
-  const started = await deps.workflows.startDerived(
+  await deps.workflows.startDerived(
     tx,
     tenantId,
     // Lists of workflows hide this workflow, like the workflows of single skill calls.
@@ -93,8 +91,4 @@ export async function sendReply(
       subjectId: conversation.id,
     },
   );
-  return () => {
-    started.committed();
-    deps.runs.dispatch([started.job]);
-  };
 }

@@ -271,7 +271,7 @@ export class Channels {
    * Sends replies of conversations through the channels of their visitors. @throws AppError when a reply cannot be
    * queued.
    */
-  follow(tx: Transaction, event: ChatEvent): Promise<() => void> {
+  follow(tx: Transaction, event: ChatEvent): Promise<void> {
     return sendReply(tx, this.#deps, event);
   }
 

@@ -15,7 +15,7 @@ interface CancelDependencies {
   /** Null when tracing is disabled. */
   tracing: Tracing | null;
   dispatch: (jobs: PromisedJob[]) => void;
-  onCancel: (tx: Transaction, tenantId: string, runIds: readonly string[]) => Promise<() => void>;
+  onCancel: (tx: Transaction, tenantId: string, runIds: readonly string[]) => Promise<void>;
 }
 
 /**
@@ -28,9 +28,9 @@ export async function cancelAudited(
   tenantId: string,
   runIds: readonly string[],
   { actor, environment }: RunCaller,
-): Promise<{ refusals: Map<string, AppError>; committed: () => void }> {
+): Promise<Map<string, AppError>> {
   const kept = environment === 'test' ? await liveRunsAmong(tx, tenantId, runIds) : new Set<string>();
-  const { before, committed } = await cancelWithin(
+  const before = await cancelWithin(
     tx,
     deps,
     tenantId,
@@ -54,43 +54,41 @@ export async function cancelAudited(
       });
   }
   await recordAudits(tx, audits);
-  return { refusals, committed };
+  return refusals;
 }
 
 /**
- * Cancels runs and their child runs in the transaction of the caller.
- * @returns the previous states of the existing runs, and `committed`, which must be called after the commit.
+ * Cancels runs and their child runs in the transaction of the caller. @returns the previous states of the existing runs.
  */
 export async function cancelWithin(
   tx: Transaction,
   deps: CancelDependencies,
   tenantId: string,
   runIds: readonly string[],
-): Promise<{ before: Map<string, RunStatus>; committed: () => void }> {
+): Promise<Map<string, RunStatus>> {
   const requestedIds = new Set(runIds);
   const locked = await lockRunTrees(tx, tenantId, runIds);
   if (locked.some((run) => run.in_tree && requestedIds.has(run.id) && isFinal(run.status)))
     throw new TransactionConflict('a run ended while it was being cancelled');
   const open = locked.filter((run) => run.in_tree && !isFinal(run.status));
   const before = new Map(locked.flatMap((run) => (requestedIds.has(run.id) ? [[run.id, run.status]] : [])));
-  if (open.length === 0) return { before, committed: () => undefined };
+  if (open.length === 0) return before;
   const ids = open.map((run) => run.id);
   await markCancelled(tx, tenantId, ids);
-  const afterCommit = await deps.onCancel(tx, tenantId, ids);
+  await deps.onCancel(tx, tenantId, ids);
   // A parent run that is cancelled together with its child run needs no wake-up.
   const cancelled = new Set(ids);
   const parents = open.flatMap(({ parent_run_id: parentId }) =>
     parentId === null || cancelled.has(parentId) ? [] : [parentId],
   );
   const jobs = [...(await wakeRuns(tx, [...new Set(parents)], ids)), ...(await admitWaitingRuns(tx, open))];
-  const committed = () => {
-    afterCommit();
+  tx.onCommit(() => {
     for (const id of ids) deps.events.publish(runTopic(id), { status: 'cancelled' });
     const { tracing } = deps;
     if (tracing !== null) for (const run of open) new RunTrace(tracing, run).ended('cancelled');
     deps.dispatch(jobs);
-  };
-  return { before, committed };
+  });
+  return before;
 }
 
 function notCancellable(status: RunStatus): AppError {

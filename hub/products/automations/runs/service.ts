@@ -51,7 +51,7 @@ export interface RunsDependencies {
    * Ends what the open steps of cancelled runs wait for, in the same transaction. @returns a function to call after the
    * commit.
    */
-  onCancel: (tx: Transaction, tenantId: string, runIds: readonly string[]) => Promise<() => void>;
+  onCancel: (tx: Transaction, tenantId: string, runIds: readonly string[]) => Promise<void>;
 }
 
 type CancelBody = z.output<typeof runsResource.cancelAutomationRuns.body>;
@@ -99,32 +99,26 @@ export class Runs {
 
   /** @throws AppError `not_found`, `run_not_cancellable` when it has ended, or `test_key_not_allowed`. */
   async cancel(tenantId: string, runId: string, caller: RunCaller): Promise<Run> {
-    const cancelled = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const result = await cancelAudited(tx, this.#deps, tenantId, [runId.toLowerCase()], caller);
-      for (const refusal of result.refusals.values()) throw refusal;
-      return result;
+    await this.#deps.db.workspace(tenantId, async (tx) => {
+      const refusals = await cancelAudited(tx, this.#deps, tenantId, [runId.toLowerCase()], caller);
+      for (const refusal of refusals.values()) throw refusal;
     });
-    cancelled.committed();
     return this.reader.get(tenantId, runId);
   }
 
   /** Cancels runs without an audit record, for internal callers. Ended runs stay unchanged. */
   async end(tenantId: string, runIds: readonly string[]): Promise<void> {
-    const { committed } = await this.#deps.db.workspace(tenantId, (tx) =>
-      cancelWithin(tx, this.#deps, tenantId, runIds),
-    );
-    committed();
+    await this.#deps.db.workspace(tenantId, (tx) => cancelWithin(tx, this.#deps, tenantId, runIds));
   }
 
   /** Cancels several runs. A run that can't be cancelled does not affect the others. */
   async cancelMany(tenantId: string, body: CancelBody, caller: RunCaller): Promise<BulkAnswer> {
-    const { ids, next, cancelled } = await this.#deps.db.workspace(tenantId, async (tx) => {
+    const { ids, next, refusals } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const chosen = await selectRuns(tx, tenantId, body, ['queued', 'running', 'waiting_approval']);
-      return { ...chosen, cancelled: await cancelAudited(tx, this.#deps, tenantId, chosen.ids, caller) };
+      return { ...chosen, refusals: await cancelAudited(tx, this.#deps, tenantId, chosen.ids, caller) };
     });
-    cancelled.committed();
     const results = ids.map((id) => {
-      const refusal = cancelled.refusals.get(id);
+      const refusal = refusals.get(id);
       return refusal === undefined ? { id, ok: true as const, runId: id } : refused(id, refusal);
     });
     return { results, more: next !== null, next };
@@ -149,24 +143,24 @@ export class Runs {
 
   /**
    * Admits a run of a workflow with limits in the transaction of the caller, and cancels open runs when the limits
-   * require it. Only runs of the same environment count and are cancelled. @returns a function to call after the commit.
+   * require it. Only runs of the same environment count and are cancelled.
    * @throws AppError `workflow_limit_reached` when the limits drop the run.
    */
   async admit(
     tx: Transaction,
     workflow: { tenantId: string; id: string; limits: WorkflowLimits | null },
     environment: 'live' | 'test',
-  ): Promise<() => void> {
+  ): Promise<void> {
     const { limits, tenantId, id } = workflow;
-    if (limits === null || limits.onLimit === 'queue') return () => undefined;
+    if (limits === null || limits.onLimit === 'queue') return;
     await lockWorkflow(tx, id);
     const { open, lastMinute } = await countRuns(tx, id, environment);
     const max = limits.maxConcurrentRuns ?? Number.POSITIVE_INFINITY;
     if (limits.maxRunsPerMinute !== undefined && lastMinute >= limits.maxRunsPerMinute)
       throw limitReached(`more than ${limits.maxRunsPerMinute} runs per minute`);
-    if (open.length < max) return () => undefined;
+    if (open.length < max) return;
     if (limits.onLimit === 'drop') throw limitReached(`${open.length} of at most ${max} runs are in progress`);
-    return (await cancelWithin(tx, this.#deps, tenantId, open.slice(0, open.length - max + 1))).committed;
+    await cancelWithin(tx, this.#deps, tenantId, open.slice(0, open.length - max + 1));
   }
 
   /**

@@ -55,7 +55,7 @@ test('the jobs of a committed batch of fires are dispatched although the next ba
     db,
     logger: pino({ level: 'silent' }),
     dispatch: (jobs) => dispatched.push(...jobs.map((job) => job.jobId)),
-    runs: { admit: async () => () => undefined, reserveQueueSlots: async (_tx, _queue, wanted) => wanted },
+    runs: { admit: async () => undefined, reserveQueueSlots: async (_tx, _queue, wanted) => wanted },
     intake: null,
     validateSteps: () => undefined,
   });
@@ -103,7 +103,7 @@ test('a workspace with many schedules does not delay others: the first schedule 
     db,
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
-    runs: { admit: async () => () => undefined, reserveQueueSlots },
+    runs: { admit: async () => undefined, reserveQueueSlots },
     intake: null,
     validateSteps: () => undefined,
   });
@@ -148,7 +148,7 @@ test('a workflow with steps that cannot be validated does not block other schedu
     db,
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
-    runs: { admit: async () => () => undefined, reserveQueueSlots: async (_tx, _queue, wanted) => wanted },
+    runs: { admit: async () => undefined, reserveQueueSlots: async (_tx, _queue, wanted) => wanted },
     intake: null,
     validateSteps,
   });
@@ -206,7 +206,7 @@ function schedulesWithWorker(slots: number, meanwhile: () => Promise<void> = asy
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
     runs: {
-      admit: async () => () => undefined,
+      admit: async () => undefined,
       reserveQueueSlots: async (_tx, _queue, wanted) => (await meanwhile(), wanted),
     },
     intake,
@@ -348,7 +348,7 @@ async function schedulesWithLock(isLocked: (workflowId: string) => boolean) {
   await locked;
   const admit: ConstructorParameters<typeof Schedules>[0]['runs']['admit'] = async (tx, { id }) => {
     if (isLocked(id)) await tx.query('want_row', 'SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE', [holder]);
-    return () => undefined;
+    return undefined;
   };
   const schedules = new Schedules({
     db,
@@ -452,7 +452,7 @@ test('batches of schedules are limited by bytes; large definitions fire one by o
     db,
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
-    runs: { admit: async () => () => undefined, reserveQueueSlots },
+    runs: { admit: async () => undefined, reserveQueueSlots },
     intake: null,
     validateSteps: () => undefined,
   });

@@ -27,7 +27,7 @@ export interface SchedulesDependencies {
   validateSteps: (steps: readonly Step[], entitlements: Record<Entitlement, boolean>) => void;
 }
 
-/** State of one pass: its batches, and the jobs and callbacks that follow its transactions. */
+/** State of one pass: its batches, and the jobs that follow its transactions. */
 interface Pass {
   /** Whether this process may execute started runs directly, without the queue. */
   runsDirectly: boolean;
@@ -36,7 +36,6 @@ interface Pass {
   /** Deadline for further batches, in `performance.now()` time; null until a batch waits for a lock. */
   deadline: number | null;
   jobs: PromisedJob[];
-  after: (() => void)[];
   started: number;
   failures: unknown[];
 }
@@ -98,7 +97,7 @@ export class Schedules {
     const batches = batchesOf(free.filter((schedule) => !isLarge(schedule)));
     // Runs that this process executes directly would have to wait until further batches are fired.
     const runsDirectly = batches.length <= 1 && due.length <= batchSize;
-    const pass: Pass = { runsDirectly, batches, deadline: null, jobs: [], after: [], started: 0, failures: [] };
+    const pass: Pass = { runsDirectly, batches, deadline: null, jobs: [], started: 0, failures: [] };
     try {
       await this.#fireBatches(pass);
       this.#dispatch(pass);
@@ -114,7 +113,6 @@ export class Schedules {
   }
 
   #dispatch(pass: Pass): void {
-    for (const afterCommit of pass.after.splice(0)) afterCommit();
     this.#deps.dispatch(pass.jobs.splice(0));
   }
 
@@ -127,7 +125,7 @@ export class Schedules {
     const half = Math.ceil(ids.length / 2);
     try {
       using directStarts = pass.runsDirectly ? (this.#deps.intake?.openStarts() ?? null) : null;
-      const { jobs, after } = await this.#deps.db.system(
+      const jobs = await this.#deps.db.system(
         (tx) => {
           directStarts?.[Symbol.dispose]();
           return this.#fireBatch(tx, ids, directStarts);
@@ -135,7 +133,6 @@ export class Schedules {
         { lockTimeoutMs },
       );
       pass.jobs.push(...jobs);
-      pass.after.push(...after);
       pass.started += jobs.length + (directStarts?.begin() ?? 0);
       for (const id of ids) this.#waiting.delete(id);
     } catch (error) {
@@ -207,11 +204,7 @@ export class Schedules {
     this.#waiting.add(id);
   }
 
-  async #fireBatch(
-    tx: Transaction,
-    ids: readonly string[],
-    directStarts: HeldStarts | null,
-  ): Promise<Pick<Pass, 'jobs' | 'after'>> {
+  async #fireBatch(tx: Transaction, ids: readonly string[], directStarts: HeldStarts | null): Promise<PromisedJob[]> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
       `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, now() AS now, ${termColumns}, ${workspaceStamp} AS workspace_stamp, ${isGated} AS is_gated,
@@ -220,10 +213,9 @@ export class Schedules {
        WHERE w.id = ANY($1) AND w.next_run_at <= now() ORDER BY w.next_run_at FOR UPDATE OF w SKIP LOCKED`,
       [ids],
     );
-    if (due.length === 0) return { jobs: [], after: [] };
+    if (due.length === 0) return [];
     const fires: Fire[] = [];
     const next: { id: string; next_run_at: string | null }[] = [];
-    const after: (() => void)[] = [];
     for (const [position, workflow] of due.entries()) {
       if (position % plansPerTurn === plansPerTurn - 1) await nextTurn();
       const schedule = scheduleOf(workflow.trigger);
@@ -249,13 +241,13 @@ export class Schedules {
     }
     await this.#limitToQueueCapacity(tx, fires);
     for (const fire of fires)
-      if (fire.outcome === 'started') fire.outcome = await this.#admit(tx, fire.workflow, fire.isLatest, after);
+      if (fire.outcome === 'started') fire.outcome = await this.#admit(tx, fire.workflow, fire.isLatest);
     await tx.query(
       'advance_schedules',
       'UPDATE workflows w SET next_run_at = n.next_run_at FROM jsonb_to_recordset($1::jsonb) AS n(id uuid, next_run_at timestamptz) WHERE w.id = n.id',
       [JSON.stringify(next)],
     );
-    return { jobs: await startFires(tx, fires, directStarts), after };
+    return startFires(tx, fires, directStarts);
   }
 
   /**
@@ -296,21 +288,14 @@ export class Schedules {
    * Admits a run by the limits of its workflow, cancelling open runs if necessary. Of several due fires of a schedule
    * only the last is admitted.
    */
-  async #admit(
-    tx: Transaction,
-    workflow: DueWorkflow,
-    isLast: boolean,
-    after: (() => void)[],
-  ): Promise<Fire['outcome']> {
+  async #admit(tx: Transaction, workflow: DueWorkflow, isLast: boolean): Promise<Fire['outcome']> {
     if (workflow.limits === null || workflow.limits.onLimit === 'queue') return 'started';
     if (!isLast) return 'overlapped';
     try {
-      after.push(
-        await this.#deps.runs.admit(
-          tx,
-          { tenantId: workflow.tenant_id, id: workflow.id, limits: workflow.limits },
-          workflow.environment,
-        ),
+      await this.#deps.runs.admit(
+        tx,
+        { tenantId: workflow.tenant_id, id: workflow.id, limits: workflow.limits },
+        workflow.environment,
       );
       return 'started';
     } catch (error) {

@@ -190,8 +190,6 @@ export class Sequences {
         requestedBy: starterOf(caller.actor),
       });
     });
-    started.committed();
-    this.#deps.runs.dispatch([started.job]);
     return { runId: started.runId, status: 'queued' as const, workflowId: started.workflowId };
   }
 

@@ -5,7 +5,6 @@ import { skillTrigger, starterOf, stepOfSkill } from '../../../engine/index.ts';
 import type { SkillCatalog } from '../../../engine/skill.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { readPolicy } from '../policies/index.ts';
-import type { Runs } from '../runs/index.ts';
 import type { Workflows } from '../workflows/index.ts';
 
 /** A skill call that needs the approval of another person. */
@@ -23,9 +22,9 @@ const expiresInSeconds = 7 * 86_400;
 
 /** Calls of skills that a person approves first. */
 export class ApprovedSkills {
-  readonly #deps: { skills: SkillCatalog; runs: Runs; workflows: Workflows };
+  readonly #deps: { skills: SkillCatalog; workflows: Workflows };
 
-  constructor(dependencies: { skills: SkillCatalog; runs: Runs; workflows: Workflows }) {
+  constructor(dependencies: { skills: SkillCatalog; workflows: Workflows }) {
     this.#deps = dependencies;
   }
 
@@ -36,12 +35,11 @@ export class ApprovedSkills {
   /**
    * Starts a run, in the transaction of the caller, that requests an approval and then calls the skill with exactly the
    * approved input.
-   * @returns a function to call after the commit.
    * @throws AppError `workflow_invalid`, `product_not_entitled`, `queued_runs_limit_reached`,
    * `workspace_limit_reached`.
    */
-  async requestApproval(tx: Transaction, tenantId: string, call: RequestedCall): Promise<() => void> {
-    const { skills, workflows, runs } = this.#deps;
+  async requestApproval(tx: Transaction, tenantId: string, call: RequestedCall): Promise<void> {
+    const { skills, workflows } = this.#deps;
     const skill = skills.find(call.skillId);
     if (skill === undefined) throw new Error(`there is no skill ${call.skillId}`);
     const approval: Step = {
@@ -53,7 +51,7 @@ export class ApprovedSkills {
       onTimeout: 'reject',
       required: 1,
     };
-    const started = await workflows.startDerived(
+    await workflows.startDerived(
       tx,
       tenantId,
       {
@@ -70,9 +68,5 @@ export class ApprovedSkills {
         authoredBy: call.authoredBy.flatMap(starterOf),
       },
     );
-    return () => {
-      started.committed();
-      runs.dispatch([started.job]);
-    };
   }
 }

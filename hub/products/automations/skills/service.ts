@@ -71,8 +71,6 @@ export class Skills {
         },
       ),
     );
-    started.committed();
-    this.#deps.runs.dispatch([started.job]);
     return { runId: started.runId, status: 'queued' as const, workflowId: started.workflowId };
   }
 }

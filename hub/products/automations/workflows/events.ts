@@ -3,7 +3,6 @@ import { AppError } from '../../../../shared/errors.ts';
 import { canonicalJson } from '../../../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { maxRunDepth } from '../../../engine/index.ts';
-import type { PromisedJob } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import type { Runs } from '../runs/index.ts';
@@ -67,9 +66,7 @@ export async function startByEvent(
   tx: Transaction,
   deps: { runs: Runs; validateSteps: StepValidator; logger: Logger },
   event: TriggeringEvent,
-): Promise<{ jobs: PromisedJob[]; committed: () => void }> {
-  const jobs: PromisedJob[] = [];
-  const after: (() => void)[] = [];
+): Promise<void> {
   let hasFollowers = false;
   const starting: string[] = [];
   // An event of the test environment starts test runs, which send nothing outside the platform.
@@ -79,32 +76,29 @@ export async function startByEvent(
     for (const { id, trigger } of page)
       if (trigger.type === 'event' && matchesFilter(event.payload, trigger.event.filter)) starting.push(id);
   }
-  if (!hasFollowers) return { jobs, committed: () => undefined };
+  if (!hasFollowers) return;
   if (event.depth >= maxRunDepth) {
     deps.logger.warn(
       { tenantId: event.tenantId, eventId: event.eventId, depth: event.depth },
       'an event started no workflow: the chain of runs is too long',
     );
-    return { jobs, committed: () => undefined };
+    return;
   }
   for (const workflowId of starting) {
     try {
       // Steps are read one workflow at a time, because a workspace may have a thousand workflows.
       const workflow = await findStartable(tx, event.tenantId, workflowId);
       if (workflow === null) continue;
-      const run = await startRun(tx, deps, { ...workflow, tenantId: event.tenantId }, workflow.entitlements, {
+      await startRun(tx, deps, { ...workflow, tenantId: event.tenantId }, workflow.entitlements, {
         trigger: { type: 'event', event: event.type, eventId: event.eventId },
         payload: event.payload,
         subjectId: (event.payload as { conversation: { id: string } }).conversation.id,
         environment,
         depth: event.depth,
       });
-      jobs.push(run.job);
-      after.push(run.committed);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       deps.logger.warn({ workflowId, eventId: event.eventId, err: error }, 'an event could not start a workflow');
     }
   }
-  return { jobs, committed: () => after.forEach((afterCommit) => afterCommit()) };
 }

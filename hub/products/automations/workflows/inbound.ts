@@ -4,7 +4,6 @@ import type { hooks } from '../../../../shared/contract/automations/runs.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { maxRunDepth, readRunPeople, starterOf } from '../../../engine/index.ts';
-import type { PromisedJob } from '../../../engine/index.ts';
 import { runs } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, lte, sql } from '../../../platform/db/orm.ts';
@@ -241,10 +240,8 @@ export async function startInbound(
           workflowIds,
         };
   try {
-    const accepted = await db.workspace(tenantId, async (tx) => {
-      const jobs: PromisedJob[] = [];
-      const runIds: string[] = [];
-      const after: (() => void)[] = [];
+    const runIds = await db.workspace(tenantId, async (tx) => {
+      const started: string[] = [];
       // A duplicate of an accepted call returns its runs, even when the workflow would now refuse the payload.
       const found = given === null ? null : await findKey(tx, tenantId, given);
       if (found !== null) throw new DuplicateKey(found);
@@ -262,9 +259,7 @@ export async function startInbound(
             requestedBy,
             authoredBy: calling?.authors ?? [],
           });
-          jobs.push(run.job);
-          runIds.push(run.runId);
-          after.push(run.committed);
+          started.push(run.runId);
         } catch (error) {
           // A test key can save a test workflow, which must not block live runs.
           const isSkippable = workflow.environment === 'test' && request.environment === 'live';
@@ -272,20 +267,14 @@ export async function startInbound(
           skipped ??= error;
         }
       }
-      if (runIds.length === 0 && skipped !== undefined) throw skipped;
+      if (started.length === 0 && skipped !== undefined) throw skipped;
       if (given !== null) {
-        const earlier = await claimKey(tx, tenantId, given, runIds);
+        const earlier = await claimKey(tx, tenantId, given, started);
         if (earlier !== null) throw new DuplicateKey(earlier);
       }
-      return { jobs, runIds, after };
+      return started;
     });
-    accepted.after.forEach((afterCommit) => afterCommit());
-    deps.runs.dispatch(accepted.jobs);
-    return {
-      runId: accepted.runIds[0] as string,
-      status: 'queued',
-      ...(accepted.runIds.length > 1 ? { runIds: accepted.runIds } : {}),
-    };
+    return { runId: runIds[0] as string, status: 'queued', ...(runIds.length > 1 ? { runIds } : {}) };
   } catch (error) {
     if (!(error instanceof DuplicateKey)) throw error;
     const runId = error.runIds[0] as string;

@@ -234,8 +234,6 @@ export class Workflows {
       startWorkflow(tx, this.#deps, tenantId, id, request),
     );
     this.#startCache.store(key, started.start);
-    started.committed();
-    this.#deps.runs.dispatch([started.job]);
     return { runId: started.runId, status: 'queued' };
   }
 
@@ -265,15 +263,10 @@ export class Workflows {
   }
 
   /**
-   * Starts the workflows that subscribe to an event, in the transaction that causes the event. @returns a function to
-   * call after the commit.
+   * Starts the workflows that subscribe to an event, in the transaction that causes the event.
    */
-  async follow(tx: Transaction, event: ChatEvent): Promise<() => void> {
-    const { jobs, committed } = await startByEvent(tx, this.#deps, event);
-    return () => {
-      committed();
-      this.#deps.runs.dispatch(jobs);
-    };
+  follow(tx: Transaction, event: ChatEvent): Promise<void> {
+    return startByEvent(tx, this.#deps, event);
   }
 
   /** Active workflows that a message of this channel starts. A live message starts no test workflows. */

@@ -6,7 +6,6 @@ import { checkPayload, fillPayload } from '../../../../shared/inputs-check.ts';
 import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { acceptRun } from '../../../engine/index.ts';
-import type { PromisedJob } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Runs } from '../runs/index.ts';
 import { assertStartable } from './startable.ts';
@@ -48,9 +47,6 @@ export interface StartRequest {
 
 export interface StartedRun {
   runId: string;
-  job: PromisedJob;
-  /** Must be called after the commit. */
-  committed: () => void;
 }
 
 /**
@@ -70,8 +66,8 @@ export async function startWorkflow(
 }
 
 /**
- * Accepts a run of a workflow in the transaction of the caller. Every start except that of a schedule uses this
- * function.
+ * Accepts a run of a workflow in the transaction of the caller, whose commit queues it. Every start except that of a
+ * schedule uses this function.
  * @throws AppError `workflow_inactive`, `workflow_invalid`, `validation_failed`, `product_not_entitled`,
  * `workflow_limit_reached`, `queued_runs_limit_reached`.
  */
@@ -86,7 +82,7 @@ export async function startRun(
   const payload = payloadOf(workflow, request.payload ?? null, request.payloadPath);
   const environment = workflow.environment === 'test' ? 'test' : request.environment;
   await deps.runs.reserveOneQueueSlot(tx, { tenantId: workflow.tenantId, environment });
-  const admitted = await deps.runs.admit(tx, workflow, environment);
+  await deps.runs.admit(tx, workflow, environment);
   const { runId, job } = await acceptRun(tx, {
     tenantId: workflow.tenantId,
     workflowId: workflow.id,
@@ -101,7 +97,8 @@ export async function startRun(
     ...(request.parentRunId === undefined ? {} : { parentRunId: request.parentRunId }),
     ...(request.subjectId === undefined ? {} : { subjectId: request.subjectId }),
   });
-  return { runId, job, committed: admitted };
+  tx.onCommit(() => deps.runs.dispatch([job]));
+  return { runId };
 }
 
 /**

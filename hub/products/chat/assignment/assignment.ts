@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import type { ChangedConversation, ConversationWriter } from '../conversations/index.ts';
+import type { ConversationWriter } from '../conversations/index.ts';
 import { awaySeconds, conversationColumns } from '../conversations/index.ts';
 import type { ConversationRow } from '../conversations/index.ts';
 import { readSettings } from '../settings/index.ts';
@@ -52,11 +52,11 @@ export class Assignment {
   }
 
   /**
-   * Assigns an unassigned conversation to an agent. Returns null if automatic assignment is off or no agent is
+   * Assigns an unassigned conversation to an agent, and returns it. Returns null if automatic assignment is off or no agent is
    * available.
    * @param conversation locked or created by this transaction.
    */
-  async auto(tx: Transaction, tenantId: string, conversation: ConversationRow): Promise<ChangedConversation | null> {
+  async auto(tx: Transaction, tenantId: string, conversation: ConversationRow): Promise<ConversationRow | null> {
     if (
       conversation.assigned_user_id !== null ||
       conversation.owner === 'ai' ||
@@ -144,7 +144,7 @@ export class Assignment {
   }
 
   async #assignWaiting(tenantId: string, id: string): Promise<'assigned' | 'no_agent' | 'skipped'> {
-    const done = await this.#db.workspace(tenantId, async (tx) => {
+    return this.#db.workspace(tenantId, async (tx) => {
       const { rows } = await tx.query<ConversationRow>(
         'lock_waiting_conversation',
         `SELECT ${conversationColumns} FROM chat_conversations WHERE tenant_id = $1 AND id = $2 AND status = 'open' AND assigned_user_id IS NULL AND snoozed_until IS NULL AND owner IS DISTINCT FROM 'ai' AND has_started
@@ -153,10 +153,7 @@ export class Assignment {
       );
       const [conversation] = rows;
       if (conversation === undefined) return 'skipped';
-      return (await this.auto(tx, tenantId, conversation)) ?? 'no_agent';
+      return (await this.auto(tx, tenantId, conversation)) === null ? 'no_agent' : 'assigned';
     });
-    if (typeof done === 'string') return done;
-    done.committed();
-    return 'assigned';
   }
 }

@@ -183,11 +183,11 @@ export class AssignmentUpkeep implements Disposable {
    */
   #return({ id, tenant_id: tenantId, assigned_user_id: from }: Abandoned): Promise<boolean> {
     return this.#change(tenantId, id, async (tx, conversation) => {
-      if (conversation.assigned_user_id !== from) return [];
+      if (conversation.assigned_user_id !== from) return false;
       await this.#deps.assignment.lock(tx, tenantId, id, 'returning');
       const returned = await this.#deps.conversations.assign(tx, tenantId, id, { userId: null, from }, actor);
-      const reassigned = await this.#deps.assignment.auto(tx, tenantId, returned.conversation);
-      return [returned, ...(reassigned === null ? [] : [reassigned])];
+      await this.#deps.assignment.auto(tx, tenantId, returned);
+      return true;
     });
   }
 
@@ -202,21 +202,19 @@ export class AssignmentUpkeep implements Disposable {
         ),
       ({ id, tenant_id: tenantId }) =>
         this.#change(tenantId, id, async (tx, conversation) => {
-          if (conversation.is_due !== true) return [];
+          if (conversation.is_due !== true) return false;
           const awake = await this.#deps.conversations.change(tx, tenantId, id, { snoozedUntil: null }, actor);
-          const reassigned = await this.#deps.assignment.auto(tx, tenantId, awake.conversation);
-          return [awake, ...(reassigned === null ? [] : [reassigned])];
+          await this.#deps.assignment.auto(tx, tenantId, awake.conversation);
+          return true;
         }),
     );
   }
 
-  /**
-   * Changes a conversation under its lock and publishes the change after the commit. Returns false if nothing changed.
-   */
-  async #change(
+  /** Changes a conversation under its lock. Returns false if nothing changed. */
+  #change(
     tenantId: string,
     id: string,
-    work: (tx: Transaction, conversation: LockedConversation) => Promise<{ committed: () => void }[]>,
+    work: (tx: Transaction, conversation: LockedConversation) => Promise<boolean>,
   ): Promise<boolean> {
     const lockedWork = async (tx: Transaction) => {
       const { rows } = await tx.query<LockedConversation>(
@@ -224,10 +222,8 @@ export class AssignmentUpkeep implements Disposable {
         `SELECT ${conversationColumns}, snoozed_until <= now() AS is_due FROM chat_conversations WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE`,
         [tenantId, id],
       );
-      return rows[0] === undefined ? [] : work(tx, rows[0]);
+      return rows[0] === undefined ? false : work(tx, rows[0]);
     };
-    const changed = await this.#deps.db.workspace(tenantId, lockedWork, { lockTimeoutMs });
-    for (const { committed } of changed) committed();
-    return changed.length > 0;
+    return this.#deps.db.workspace(tenantId, lockedWork, { lockTimeoutMs });
   }
 }

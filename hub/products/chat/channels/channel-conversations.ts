@@ -25,10 +25,10 @@ export interface ChannelMessage {
 /** Live Chat, as channels use it. Both functions work in the caller's transaction. */
 export interface ChannelConversations {
   /**
-   * Writes a message into the sender's conversation, and opens one if needed. Call the result after the commit.
-   * Null for a blocked visitor, whose message is not written.
+   * Writes a message into the sender's conversation, and opens one if needed. The message of a blocked visitor is not
+   * written.
    */
-  receive(tx: Transaction, tenantId: string, message: ChannelMessage): Promise<(() => void) | null>;
+  receive(tx: Transaction, tenantId: string, message: ChannelMessage): Promise<void>;
   /**
    * Where a reply to a visitor is sent; null for a visitor of no channel. An automatic reply counts towards
    * `automaticReplies`, the automatic replies of the last hour.
@@ -65,7 +65,7 @@ export function createChannelConversations({
       };
       // Locks the visitor, so that two messages at the same time open one conversation.
       const visitor = await upsertVisitor(tx, tenantId, environment, known, 'body');
-      if (visitor.is_blocked) return null;
+      if (visitor.is_blocked) return;
       const { rows } = await tx.query<ConversationRow>(
         'find_channel_conversation',
         `SELECT ${conversationColumns} FROM chat_conversations WHERE visitor_id = $1 AND status <> 'closed' ORDER BY moved_at DESC, id DESC LIMIT 1
@@ -73,7 +73,6 @@ export function createChannelConversations({
         [visitor.id],
       );
       const actor: ChatActor = { actor: `visitor:${visitor.id}`, environment, origin: 'omnichannel' };
-      const after: (() => void)[] = [];
       let conversation = rows[0];
       if (conversation === undefined || conversation.status === 'closed') {
         const [, opened] = await Promise.all([
@@ -91,8 +90,7 @@ export function createChannelConversations({
             actor,
           ),
         ]);
-        after.push(opened.committed);
-        conversation = opened.conversation;
+        conversation = opened;
       } else await assignment.lock(tx, tenantId, conversation.id, 'message');
       const written = await messageWriter.write(
         tx,
@@ -101,7 +99,6 @@ export function createChannelConversations({
         { content: text.slice(0, maxMessageLength), senderType: 'visitor', senderId: visitor.id },
         actor,
       );
-      after.push(written.committed);
       // After the lock of the conversation, as a reply does.
       await tx.query(
         'know_visitor_channel',
@@ -109,11 +106,8 @@ export function createChannelConversations({
          ON CONFLICT (visitor_id) DO UPDATE SET reply_to = excluded.reply_to`,
         [visitor.id, tenantId, channelId, replyTo],
       );
-      if (written.hasReopened || written.hasStarted) {
-        const assigned = await assignment.auto(tx, tenantId, await conversationWriter.lock(tx, conversation.id));
-        if (assigned !== null) after.push(assigned.committed);
-      }
-      return () => after.forEach((committed) => committed());
+      if (written.hasReopened || written.hasStarted)
+        await assignment.auto(tx, tenantId, await conversationWriter.lock(tx, conversation.id));
     },
 
     async replyAddress(tx, visitorId, isAutomatic) {

@@ -24,7 +24,6 @@ export interface ChangedConversation {
   conversation: ConversationRow;
   /** Whether the status changed to `open`. */
   hasReopened: boolean;
-  committed: () => void;
 }
 
 interface Assignee extends Record<string, unknown> {
@@ -33,8 +32,8 @@ interface Assignee extends Record<string, unknown> {
 }
 
 /**
- * Opens and changes conversations in the caller's transaction. Each change locks its conversation. Call `committed`
- * after the commit.
+ * Opens and changes conversations in the caller's transaction, and publishes it on its commit. Each change locks its
+ * conversation.
  */
 export class ConversationWriter {
   readonly #events: ChatEvents;
@@ -51,7 +50,7 @@ export class ConversationWriter {
     given: { name: string; source: string; priority: Priority; visitor: VisitorRow | null; hasStarted?: boolean },
     { actor, environment, origin = actor.startsWith('visitor:') ? 'widget' : 'support' }: ChatActor,
     depth = 0,
-  ): Promise<{ conversation: ConversationRow; committed: () => void }> {
+  ): Promise<ConversationRow> {
     const { rows } = await tx.query<ConversationRow>(
       'open_conversation',
       `INSERT INTO chat_conversations (id, tenant_id, visitor_id, name, source, priority, environment, last_event, owner, has_started)
@@ -68,7 +67,7 @@ export class ConversationWriter {
       ],
     );
     const conversation = rows[0] as ConversationRow;
-    const notifySubscribers = await this.#events.emit(
+    await this.#events.emit(
       tx,
       'conversation.created',
       {
@@ -82,7 +81,8 @@ export class ConversationWriter {
       },
       depth,
     );
-    return { conversation, committed: this.#afterCommit(tenantId, conversation.id, notifySubscribers) };
+    this.#publishOnCommit(tx, tenantId, conversation.id);
+    return conversation;
   }
 
   /**
@@ -136,19 +136,10 @@ export class ConversationWriter {
       ],
     );
     const conversation = rows[0] as ConversationRow;
-    const notifySubscribers = isClosing
-      ? await this.#events.emit(
-          tx,
-          'conversation.closed',
-          await this.#payload(tx, tenantId, conversation, actor),
-          depth,
-        )
-      : () => undefined;
-    return {
-      conversation,
-      hasReopened: isReopening,
-      committed: this.#afterCommit(tenantId, id, notifySubscribers),
-    };
+    if (isClosing)
+      await this.#events.emit(tx, 'conversation.closed', await this.#payload(tx, tenantId, conversation, actor), depth);
+    this.#publishOnCommit(tx, tenantId, id);
+    return { conversation, hasReopened: isReopening };
   }
 
   /**
@@ -168,7 +159,7 @@ export class ConversationWriter {
     }: { userId: string | null; from?: string | null | undefined; field?: string },
     actor: ChatActor,
     depth = 0,
-  ): Promise<ChangedConversation> {
+  ): Promise<ConversationRow> {
     const before = await this.lock(tx, id, actor.environment);
     if (from !== undefined && before.assigned_user_id !== from)
       throw new AppError(
@@ -178,8 +169,7 @@ export class ConversationWriter {
           : `The conversation ${id} is assigned to ${(await findMember(tx, before.assigned_user_id))?.email ?? 'another member'} (${before.assigned_user_id}) now.`,
         { assignedUserId: before.assigned_user_id },
       );
-    if (before.assigned_user_id === userId && (userId === null || before.owner !== 'ai'))
-      return { conversation: before, hasReopened: false, committed: () => undefined };
+    if (before.assigned_user_id === userId && (userId === null || before.owner !== 'ai')) return before;
     const assignee = userId === null ? null : await findMember(tx, userId);
     if (assignee === undefined) {
       const message = `must be a member of this workspace; ${userId} is none`;
@@ -196,13 +186,14 @@ export class ConversationWriter {
       [id, userId, tenantId, newId()],
     );
     const conversation = rows[0] as ConversationRow;
-    const notifySubscribers = await this.#events.emit(
+    await this.#events.emit(
       tx,
       'conversation.assigned',
       { ...(await this.#payload(tx, tenantId, conversation, actor)), assignee },
       depth,
     );
-    return { conversation, hasReopened: false, committed: this.#afterCommit(tenantId, id, notifySubscribers) };
+    this.#publishOnCommit(tx, tenantId, id);
+    return conversation;
   }
 
   /** Increments the event number of a conversation, for an event that changes nothing else. */
@@ -236,11 +227,8 @@ export class ConversationWriter {
     };
   }
 
-  #afterCommit(tenantId: string, id: string, notifySubscribers: () => void): () => void {
-    return () => {
-      notifySubscribers();
-      this.#changes.publish(tenantId, id, { kind: 'conversation' });
-    };
+  #publishOnCommit(tx: Transaction, tenantId: string, id: string): void {
+    tx.onCommit(() => this.#changes.publish(tenantId, id, { kind: 'conversation' }));
   }
 }
 

@@ -50,7 +50,6 @@ export interface WrittenMessage {
   hasReopened: boolean;
   /** Whether this is the first message after which the conversation needs an agent. */
   hasStarted: boolean;
-  committed: () => void;
 }
 
 interface Locked {
@@ -63,9 +62,7 @@ interface Locked {
 /** Messages of visitors and agents start a conversation. The greeting of a workflow does not. */
 const startsConversation = (senderType: string): boolean => senderType === 'visitor' || senderType === 'agent';
 
-/**
- * Writes messages in the caller's transaction, under the lock of the conversation. Call `committed` after the commit.
- */
+/** Writes messages in the caller's transaction, under the lock of the conversation, and publishes them on its commit. */
 export class MessageWriter {
   readonly #events: ChatEvents;
   readonly #changes: ChatChanges;
@@ -109,8 +106,7 @@ export class MessageWriter {
     const [conversationNow] = locked.rows;
     if (conversationNow === undefined || !isReachable(conversationNow, environment)) throw notFound('conversation', id);
     const [sent] = known.rows;
-    if (sent !== undefined)
-      return { row: sent, isRepeated: true, hasReopened: false, hasStarted: false, committed: () => undefined };
+    if (sent !== undefined) return { row: sent, isRepeated: true, hasReopened: false, hasStarted: false };
     if (conversationNow.status === 'closed' && !isNote)
       throw new AppError(
         'conversation_closed',
@@ -148,32 +144,28 @@ export class MessageWriter {
               messageId,
             ])
           ).rows[0] as MessageRow);
-    const notifySubscribers = isNote
-      ? () => undefined
-      : await this.#events.emit(
-          tx,
-          'message.created',
-          {
-            tenantId,
-            sequence: Number(conversation.last_event),
-            environment: conversation.environment,
-            actor,
-            origin: senderType === 'visitor' ? origin : 'agent',
-            conversation: presentConversation(conversation),
-            message: presentMessage(row as PublicMessageRow),
-            ...(visitor === null ? {} : { visitor: presentVisitor(withDates(visitor)) }),
-          },
-          depth,
-        );
+    if (!isNote)
+      await this.#events.emit(
+        tx,
+        'message.created',
+        {
+          tenantId,
+          sequence: Number(conversation.last_event),
+          environment: conversation.environment,
+          actor,
+          origin: senderType === 'visitor' ? origin : 'agent',
+          conversation: presentConversation(conversation),
+          message: presentMessage(row as PublicMessageRow),
+          ...(visitor === null ? {} : { visitor: presentVisitor(withDates(visitor)) }),
+        },
+        depth,
+      );
+    tx.onCommit(() => this.#changes.publish(tenantId, id, { kind: 'message', position: row.position, seq: row.seq }));
     return {
       row,
       isRepeated: false,
       hasReopened: conversation.status !== conversationNow.status,
       hasStarted: !isNote && !conversationNow.has_started && startsConversation(senderType),
-      committed: () => {
-        notifySubscribers();
-        this.#changes.publish(tenantId, id, { kind: 'message', position: row.position, seq: row.seq });
-      },
     };
   }
 }

@@ -31,7 +31,7 @@ beforeEach(() => {
   calls = [];
 });
 
-test('an event reaches subscribers in the order of their subscriptions, in the transaction of its cause, and their results run after the commit', async () => {
+test('an event reaches subscribers in the order of their subscriptions, in the transaction of its cause, and what they left for its commit runs after it', async () => {
   for (const name of ['first', 'second'])
     events.subscribe(async (tx, { type, depth }) => {
       const { rows } = await tx.query<{ id: string }>(
@@ -40,15 +40,15 @@ test('an event reaches subscribers in the order of their subscriptions, in the t
         [],
       );
       calls.push(`${name}: ${type}, depth ${depth}, transaction ${rows[0]?.id}`);
-      return () => calls.push(`${name} after the commit`);
+      tx.onCommit(() => calls.push(`${name} after the commit`));
     });
-  const { committed, id } = await db.workspace(tenantId, async (tx) => {
+  const delivered = await db.workspace(tenantId, async (tx) => {
     const { rows } = await tx.query<{ id: string }>('test_cause', 'SELECT pg_current_xact_id()::text AS id', []);
-    return { id: rows[0]?.id, committed: await events.emit(tx, 'message.created', payload, 2) };
+    await events.emit(tx, 'message.created', payload, 2);
+    const expected = ['first', 'second'].map((name) => `${name}: message.created, depth 2, transaction ${rows[0]?.id}`);
+    expect(calls).toEqual(expected);
+    return expected;
   });
-  const delivered = ['first', 'second'].map((name) => `${name}: message.created, depth 2, transaction ${id}`);
-  expect(calls).toEqual(delivered);
-  committed();
   expect(calls).toEqual([...delivered, 'first after the commit', 'second after the commit']);
 });
 
@@ -76,6 +76,6 @@ test.each([
   ['the first erasure', () => db.workspace(tenantId, (tx) => events.erase(tx, tenantId, [conversationId]))],
 ])('a subscription after %s is refused', async (_what, use) => {
   await use();
-  expect(() => events.subscribe(async () => () => undefined)).toThrow('while the product is created');
+  expect(() => events.subscribe(async () => undefined)).toThrow('while the product is created');
   expect(() => events.onErase(async () => false)).toThrow('while the product is created');
 });

@@ -16,8 +16,8 @@ export interface ChatEvent {
   depth: number;
 }
 
-/** Handles an event in the transaction that caused it. The returned function is called after the commit. */
-export type ChatEventSubscriber = (tx: Transaction, event: ChatEvent) => Promise<() => void>;
+/** Handles an event in the transaction that caused it. What has to wait for the commit goes into `tx.onCommit`. */
+export type ChatEventSubscriber = (tx: Transaction, event: ChatEvent) => Promise<void>;
 
 /**
  * Erases a batch of the data that a product keeps about conversations, in the transaction that removes them. The
@@ -31,11 +31,8 @@ export type ConversationEraser = (
   conversationIds: readonly string[],
 ) => Promise<boolean>;
 
-/**
- * Handles messages that moved into a conversation, in the transaction that moves them. The returned function is called
- * after the commit.
- */
-export type MovedMessagesHandler = (tx: Transaction, tenantId: string, conversationId: string) => Promise<() => void>;
+/** Handles messages that moved into a conversation, in the transaction that moves them. */
+export type MovedMessagesHandler = (tx: Transaction, tenantId: string, conversationId: string) => Promise<void>;
 
 /**
  * Delivers the events of Live Chat to the products that subscribe. Products subscribe while they are created: a
@@ -66,10 +63,10 @@ export class ChatEvents {
   }
 
   /**
-   * Delivers an event to all subscribers, in the caller's transaction. Call the returned function after the commit.
+   * Delivers an event to all subscribers, in the caller's transaction.
    * @throws ZodError when the payload does not match its type.
    */
-  async emit(tx: Transaction, type: ChatEventType, payload: ChatEventPayload, depth = 0): Promise<() => void> {
+  async emit(tx: Transaction, type: ChatEventType, payload: ChatEventPayload, depth = 0): Promise<void> {
     this.#isInUse = true;
     const parsed = chatEventPayloadOf(type).parse(payload);
     const event: ChatEvent = {
@@ -81,15 +78,13 @@ export class ChatEvents {
     };
     // Concurrently, so that the first statements of all subscribers share a round trip. They reach the database in the
     // order of the subscriptions.
-    const after = await Promise.all(this.#subscribers.map((handle) => handle(tx, event)));
-    return () => after.forEach((committed) => committed());
+    await Promise.all(this.#subscribers.map((handle) => handle(tx, event)));
   }
 
-  /** Calls the handlers of moved messages. Call the returned function after the commit. */
-  async messagesMoved(tx: Transaction, tenantId: string, conversationId: string): Promise<() => void> {
+  /** Calls the handlers of moved messages. */
+  async messagesMoved(tx: Transaction, tenantId: string, conversationId: string): Promise<void> {
     this.#isInUse = true;
-    const after = await Promise.all(this.#movedHandlers.map((handle) => handle(tx, tenantId, conversationId)));
-    return () => after.forEach((committed) => committed());
+    await Promise.all(this.#movedHandlers.map((handle) => handle(tx, tenantId, conversationId)));
   }
 
   /**

@@ -57,7 +57,6 @@ export class HandOver {
 
   /**
    * @param conversation locked by this transaction, owned by the AI, and not closed.
-   * @returns a function to call after the commit.
    */
   async write(
     tx: Transaction,
@@ -65,7 +64,7 @@ export class HandOver {
     conversation: ConversationRow,
     reason: HandOverReason,
     actor: ChatActor,
-  ): Promise<() => void> {
+  ): Promise<void> {
     const { id } = conversation;
     const [{ settings }, { locale }, { summary, language }] = await Promise.all([
       readAiSettings(tx, tenantId),
@@ -77,7 +76,7 @@ export class HandOver {
       settings.handoffMessage === ''
         ? handOverMessage([reason.language, settings.language, locale, reason.pageLanguage, language])
         : settings.handoffMessage;
-    const message = await this.#messages.write(tx, tenantId, id, { content, senderType: 'ai', senderId: null }, actor);
+    await this.#messages.write(tx, tenantId, id, { content, senderType: 'ai', senderId: null }, actor);
     const changed = await this.#conversations.change(
       tx,
       tenantId,
@@ -85,14 +84,14 @@ export class HandOver {
       { status: 'open', owner: 'person', snoozedUntil: null },
       actor,
     );
-    const note = await this.#messages.write(
+    await this.#messages.write(
       tx,
       tenantId,
       id,
       { content: `Handed over: ${reason.text}.\n\n${summary}`, private: true, senderType: 'ai', senderId: null },
       actor,
     );
-    const assigned = await this.#assignment.auto(tx, tenantId, changed.conversation);
+    await this.#assignment.auto(tx, tenantId, changed.conversation);
     await recordAudit(tx, {
       tenantId,
       actor: actor.actor,
@@ -101,12 +100,6 @@ export class HandOver {
       targetId: id,
       details: { reason: reason.code },
     });
-    return () => {
-      message.committed();
-      note.committed();
-      changed.committed();
-      assigned?.committed();
-    };
   }
 }
 

@@ -9,13 +9,7 @@ import { newId } from '../../../platform/ids.ts';
 import type { Assignment } from '../assignment/index.ts';
 import type { ChatChanges } from '../changes/index.ts';
 import { listConversations, markRead, visitorColumns } from '../conversations/index.ts';
-import type {
-  ChangedConversation,
-  ChatActor,
-  ConversationWriter,
-  MessageWriter,
-  VisitorRow,
-} from '../conversations/index.ts';
+import type { ChatActor, ConversationWriter, MessageWriter, VisitorRow } from '../conversations/index.ts';
 import { readInboxConversation, readInboxDetail, readInboxMessages } from './reads.ts';
 import { presentInboxMessage } from './rows.ts';
 import { countViews, inboxFilter, inboxView } from './views.ts';
@@ -99,31 +93,28 @@ export class Inbox {
   async start(agent: Agent, { visitorId, content, source }: BodyOf<'startInboxConversation'>) {
     const { tenantId, userId } = agent;
     const { db, conversationWriter, messageWriter, changes } = this.#deps;
-    const { conversation, committed, closedIds } = await db.workspace(tenantId, async (tx) => {
+    return db.workspace(tenantId, async (tx) => {
       // Locks the visitor, so that two agents at the same time open one conversation.
       const visitor = await lockReachableVisitor(tx, visitorId);
       const actor: ChatActor = { actor: `user:${userId}`, environment: visitor.environment };
       const name = visitor.display_name ?? visitor.email ?? visitor.external_id ?? 'Visitor';
-      const opened = await conversationWriter.open(tx, tenantId, { name, source, priority: 'normal', visitor }, actor);
-      const { id } = opened.conversation;
-      const assigned = await conversationWriter.assign(tx, tenantId, id, { userId }, actor);
-      const written = await messageWriter.write(
+      const opening = { name, source, priority: 'normal', visitor } as const;
+      const { id } = await conversationWriter.open(tx, tenantId, opening, actor);
+      await conversationWriter.assign(tx, tenantId, id, { userId }, actor);
+      await messageWriter.write(
         tx,
         tenantId,
         id,
         { content, senderType: 'agent', senderId: userId, sentBy: actor.actor },
         actor,
       );
-      return {
-        conversation: await readInboxConversation(tx, id),
-        committed: [opened.committed, assigned.committed, written.committed],
-        closedIds: await displayedConversations(tx, visitorId),
-      };
+      // Pages of the visitor that show a closed conversation continue in the new one.
+      const closedIds = await displayedConversations(tx, visitorId);
+      tx.onCommit(() => {
+        for (const closedId of closedIds) changes.publish(tenantId, closedId, { kind: 'conversation' });
+      });
+      return readInboxConversation(tx, id);
     });
-    for (const each of committed) each();
-    // Pages of the visitor that show a closed conversation continue in the new one.
-    for (const id of closedIds) changes.publish(tenantId, id, { kind: 'conversation' });
-    return conversation;
   }
 
   /** @throws AppError `not_found`. */
@@ -131,18 +122,15 @@ export class Inbox {
     assertInFuture(change.snoozedUntil);
     return this.#write(agent, id, async (tx) => {
       const changed = await this.#deps.conversationWriter.change(tx, agent.tenantId, id, change, actorOf(agent));
-      const assigned = changed.hasReopened
-        ? await this.#deps.assignment.auto(tx, agent.tenantId, changed.conversation)
-        : null;
-      return [changed, assigned];
+      if (changed.hasReopened) await this.#deps.assignment.auto(tx, agent.tenantId, changed.conversation);
     });
   }
 
   /** @throws AppError `not_found`, `assignment_conflict`, `validation_failed`. */
   assign(agent: Agent, id: string, body: BodyOf<'assignInboxConversation'>) {
-    return this.#write(agent, id, async (tx) => [
-      await this.#deps.conversationWriter.assign(tx, agent.tenantId, id, body, actorOf(agent)),
-    ]);
+    return this.#write(agent, id, (tx) =>
+      this.#deps.conversationWriter.assign(tx, agent.tenantId, id, body, actorOf(agent)),
+    );
   }
 
   /** Changes each conversation in its own transaction. */
@@ -169,7 +157,7 @@ export class Inbox {
   /** @throws AppError `not_found`, `conversation_closed`, `newer_reply`, `validation_failed`. */
   async send(agent: Agent, id: string, body: BodyOf<'sendInboxMessage'>) {
     const { tenantId, userId } = agent;
-    const { row, committed } = await this.#deps.db.workspace(tenantId, async (tx) => {
+    const { row } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const written = await this.#deps.messageWriter.write(
         tx,
         tenantId,
@@ -180,7 +168,6 @@ export class Inbox {
       if (!written.isRepeated) await deleteDraft(tx, id, userId);
       return written;
     });
-    committed();
     return presentInboxMessage(row);
   }
 
@@ -241,13 +228,11 @@ export class Inbox {
     return { revoked };
   }
 
-  async #write(agent: Agent, id: string, work: (tx: Transaction) => Promise<(ChangedConversation | null)[]>) {
-    const { conversation, changes } = await this.#deps.db.workspace(agent.tenantId, async (tx) => ({
-      changes: await work(tx),
-      conversation: await readInboxConversation(tx, id),
-    }));
-    for (const change of changes) change?.committed();
-    return conversation;
+  #write(agent: Agent, id: string, work: (tx: Transaction) => Promise<unknown>) {
+    return this.#deps.db.workspace(agent.tenantId, async (tx) => {
+      await work(tx);
+      return readInboxConversation(tx, id);
+    });
   }
 }
 

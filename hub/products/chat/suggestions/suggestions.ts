@@ -57,12 +57,8 @@ export class Suggestions {
     this.#changes = changes;
   }
 
-  /** Stores a suggestion in the caller's transaction. `committed` publishes it to the agents. */
-  async write(
-    tx: Transaction,
-    tenantId: string,
-    given: NewSuggestion,
-  ): Promise<{ suggestion: AiSuggestion; committed: () => void }> {
+  /** Stores a suggestion in the caller's transaction, whose commit publishes it to the agents. */
+  async write(tx: Transaction, tenantId: string, given: NewSuggestion): Promise<AiSuggestion> {
     const id = newId();
     const { rows } = await tx.query<SuggestionRow>(
       'write_ai_suggestion',
@@ -81,10 +77,8 @@ export class Suggestions {
         given.origin,
       ],
     );
-    return {
-      suggestion: presentSuggestion(rows[0] as SuggestionRow),
-      committed: () => this.#changes.publish(tenantId, given.conversationId, { kind: 'suggestion', id }),
-    };
+    tx.onCommit(() => this.#changes.publish(tenantId, given.conversationId, { kind: 'suggestion', id }));
+    return presentSuggestion(rows[0] as SuggestionRow);
   }
 
   /** @throws AppError `not_found`, `invalid_cursor`. */

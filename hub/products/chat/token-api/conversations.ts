@@ -72,7 +72,7 @@ export class Conversations {
    */
   async mint(tenantId: string, body: MintBody, actor: TokenActor, baseUrl: string) {
     const token = `cvt_${randomBytes(32).toString('base64url')}`;
-    const { answer, committed } = await this.#deps.db.workspace(tenantId, async (tx) => {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
       const visitor = await upsertVisitor(tx, tenantId, actor.environment, body, 'body.attributes');
       if (visitor.is_blocked)
         throw new AppError(
@@ -88,16 +88,15 @@ export class Conversations {
         siteKeyOf(tx, tenantId),
       ]);
       const name = body.name ?? visitor.display_name ?? visitor.email ?? body.externalId;
-      const opened =
-        found.rows[0] === undefined
-          ? // Assigned with the first message, because many sites create a link for every visitor of a page.
-            await this.#deps.conversationWriter.open(
-              tx,
-              tenantId,
-              { name, source: body.source, priority: 'normal', visitor, hasStarted: false },
-              { ...actor, origin: 'widget' },
-            )
-          : { conversation: found.rows[0], committed: () => undefined };
+      // Assigned with the first message, because many sites create a link for every visitor of a page.
+      const conversation =
+        found.rows[0] ??
+        (await this.#deps.conversationWriter.open(
+          tx,
+          tenantId,
+          { name, source: body.source, priority: 'normal', visitor, hasStarted: false },
+          { ...actor, origin: 'widget' },
+        ));
       const { rows } = await tx.query<{ expires_at: Date }>(
         'mint_chat_link',
         `WITH used AS (INSERT INTO usage_events (id, tenant_id, kind, subject_id, environment) VALUES ($7, $2, 'chat.session', $3, $8))
@@ -106,30 +105,25 @@ export class Conversations {
         [
           newId(),
           tenantId,
-          opened.conversation.id,
+          conversation.id,
           visitor.id,
           createHash('sha256').update(token).digest(),
           linkHours,
           newId(),
-          opened.conversation.environment,
+          conversation.environment,
         ],
       );
       const [link] = rows;
       if (link === undefined) throw new Error('a link was not written');
       return {
-        committed: opened.committed,
-        answer: {
-          conversationId: opened.conversation.id,
-          chatUrl: `${baseUrl}/chat?${new URLSearchParams({ siteKey, token }).toString()}`,
-          externalId: body.externalId,
-          visitorToken: token,
-          expiresAt: link.expires_at.toISOString(),
-          siteKey,
-        },
+        conversationId: conversation.id,
+        chatUrl: `${baseUrl}/chat?${new URLSearchParams({ siteKey, token }).toString()}`,
+        externalId: body.externalId,
+        visitorToken: token,
+        expiresAt: link.expires_at.toISOString(),
+        siteKey,
       };
     });
-    committed();
-    return answer;
   }
 
   list(
@@ -149,14 +143,13 @@ export class Conversations {
 
   /** @throws AppError `validation_failed`. */
   async create(tenantId: string, { visitor: known, ...body }: CreateBody, actor: TokenActor) {
-    const { conversation, committed } = await this.#deps.db.workspace(tenantId, async (tx) => {
+    const conversation = await this.#deps.db.workspace(tenantId, async (tx) => {
       const visitor =
         known === undefined
           ? null
           : await upsertVisitor(tx, tenantId, actor.environment, known, 'body.visitor.attributes');
       return this.#open(tx, tenantId, { ...body, visitor }, actor);
     });
-    committed();
     return presentConversation(conversation);
   }
 
@@ -198,10 +191,9 @@ export class Conversations {
    * @throws AppError `not_found`, `conversation_closed`.
    */
   async send(tenantId: string, id: string, message: NewMessage, actor: ChatActor) {
-    const { row, committed } = await this.#deps.db.workspace(tenantId, (tx) =>
+    const { row } = await this.#deps.db.workspace(tenantId, (tx) =>
       this.#deps.messageWriter.write(tx, tenantId, id, message, actor),
     );
-    committed();
     return presentMessage(row as PublicMessageRow);
   }
 
@@ -240,18 +232,11 @@ export class Conversations {
     tenantId: string,
     given: Parameters<ConversationWriter['open']>[2],
     actor: ChatActor,
-  ): Promise<{ conversation: ConversationRow; committed: () => void }> {
+  ): Promise<ConversationRow> {
     const [, opened] = await Promise.all([
       this.#deps.assignment.lockForNew(tx, tenantId),
       this.#deps.conversationWriter.open(tx, tenantId, given, actor),
     ]);
-    const assigned = await this.#deps.assignment.auto(tx, tenantId, opened.conversation);
-    return {
-      conversation: assigned?.conversation ?? opened.conversation,
-      committed: () => {
-        opened.committed();
-        assigned?.committed();
-      },
-    };
+    return (await this.#deps.assignment.auto(tx, tenantId, opened)) ?? opened;
   }
 }

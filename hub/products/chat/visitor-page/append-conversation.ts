@@ -29,7 +29,6 @@ const system: ChatActor = { actor: 'system', environment: null };
  * Messages keep their ids, senders, times and files. Their `seq` continues that of the target. An assignment, an owner
  * or an open status of the source passes to the target, unless the target has its own agent.
  * No `message.created` is emitted, because subscribers received it for the source.
- * @returns a function to call after the commit.
  */
 export async function appendConversation(
   tx: Transaction,
@@ -37,7 +36,7 @@ export async function appendConversation(
   { conversationWriter, messageWriter, assignment, events, changes }: AppendDependencies,
   { source, target, hasStarted }: Append,
   actor: ChatActor,
-): Promise<() => void> {
+): Promise<void> {
   const values = [tenantId, source.id, target.id];
   const [, , , , { rows: moved }] = await Promise.all([
     tx.query(
@@ -90,27 +89,23 @@ export async function appendConversation(
     ),
   ]);
   const conversation = moved[0] as ConversationRow;
-  const closed = await conversationWriter.change(tx, tenantId, source.id, { status: 'closed' }, actor);
-  const afterCommit = [closed.committed];
+  await conversationWriter.change(tx, tenantId, source.id, { status: 'closed' }, actor);
   if (source.last_seq > 0) {
     const note = { content: `The conversation continues as ${target.id}.`, private: true } as const;
     const sender = { senderType: 'system', senderId: null } as const;
-    afterCommit.push((await messageWriter.write(tx, tenantId, source.id, { ...note, ...sender }, system)).committed);
+    await messageWriter.write(tx, tenantId, source.id, { ...note, ...sender }, system);
   }
   if (hasStarted) {
-    const assigned =
-      conversation.assigned_user_id === null && (await isMember(tx, source.assigned_user_id))
-        ? await conversationWriter.assign(tx, tenantId, target.id, { userId: source.assigned_user_id }, system)
-        : await assignment.auto(tx, tenantId, conversation);
-    if (assigned !== null) afterCommit.push(assigned.committed);
-    afterCommit.push(await events.messagesMoved(tx, tenantId, target.id));
+    if (conversation.assigned_user_id === null && (await isMember(tx, source.assigned_user_id)))
+      await conversationWriter.assign(tx, tenantId, target.id, { userId: source.assigned_user_id }, system);
+    else await assignment.auto(tx, tenantId, conversation);
+    await events.messagesMoved(tx, tenantId, target.id);
   }
   const { last_position: position, last_seq: seq } = conversation;
-  return () => {
-    for (const committed of afterCommit) committed();
+  tx.onCommit(() => {
     changes.publish(tenantId, target.id, { kind: 'message', position, seq });
     changes.publish(tenantId, target.id, { kind: 'conversation' });
-  };
+  });
 }
 
 const columnsOf = (table: string) =>

@@ -13,12 +13,6 @@ export interface SignIn {
   link: { id: string; visitorId: string; conversationId: string };
 }
 
-export interface CarriedOver {
-  /** The conversation in which the visitor continues. */
-  conversationId: string;
-  committed: () => void;
-}
-
 type LockedConversation = ConversationRow & { is_theirs: boolean; has_started: boolean };
 
 /**
@@ -27,7 +21,7 @@ type LockedConversation = ConversationRow & { is_theirs: boolean; has_started: b
  * carries over once.
  * If the identified visitor has a conversation that is not closed, the messages of the anonymous visitor's open
  * conversation move into it, so that its id stays the id that the site knows. That of the link is preferred.
- * @returns null, and changes nothing, when the session is unknown, expired, of an identified or blocked visitor, or of
+ * @returns the id of the conversation in which the visitor continues; null, and changes nothing, when the session is unknown, expired, of an identified or blocked visitor, or of
  * another environment.
  */
 export async function carryOver(
@@ -35,7 +29,7 @@ export async function carryOver(
   tenantId: string,
   deps: AppendDependencies,
   { anonymousSession, link }: SignIn,
-): Promise<CarriedOver | null> {
+): Promise<string | null> {
   const { changes, messageWriter } = deps;
   const {
     rows: [session],
@@ -122,33 +116,25 @@ export async function carryOver(
     source === undefined || target === undefined
       ? null
       : { source: { ...source, visitor_id: visitor }, target, hasStarted: source.has_started };
-  const appended =
-    append === null
-      ? null
-      : await appendConversation(tx, tenantId, deps, append, { actor: `visitor:${visitor}`, environment: null });
+  if (append !== null)
+    await appendConversation(tx, tenantId, deps, append, { actor: `visitor:${visitor}`, environment: null });
   const content = noteOf(before, theirs, append);
   // The name and email address of an anonymous visitor are unverified. They are kept in a note for agents only.
-  const note =
-    content === ''
-      ? null
-      : await messageWriter.write(
-          tx,
-          tenantId,
-          conversationId,
-          { content, private: true, senderType: 'system', senderId: null },
-          { actor: 'system', environment: null },
-        );
-  return {
-    conversationId,
-    committed: () => {
-      appended?.();
-      note?.committed();
-      for (const id of ids) {
-        changes.publish(tenantId, id, { kind: 'access' });
-        changes.publish(tenantId, id, { kind: 'conversation' });
-      }
-    },
-  };
+  if (content !== '')
+    await messageWriter.write(
+      tx,
+      tenantId,
+      conversationId,
+      { content, private: true, senderType: 'system', senderId: null },
+      { actor: 'system', environment: null },
+    );
+  tx.onCommit(() => {
+    for (const id of ids) {
+      changes.publish(tenantId, id, { kind: 'access' });
+      changes.publish(tenantId, id, { kind: 'conversation' });
+    }
+  });
+  return conversationId;
 }
 
 /** Text of the private note: what the anonymous visitor entered, titles from agents, and which messages moved. */

@@ -129,7 +129,7 @@ export class VisitorEntry {
    */
   async begin({ tenantId, sessionId, visitorId, conversationId, environment }: VisitorIdentity) {
     const { db } = this.#deps;
-    const { answer, committed } = await db.workspace(tenantId, async (tx) => {
+    return db.workspace(tenantId, async (tx) => {
       const [, locked, session, present, found] = await Promise.all([
         lockConversationKey(tx, conversationId),
         tx.query<VisitorRow & { is_blocked: boolean; is_erased: boolean }>(
@@ -159,17 +159,9 @@ export class VisitorEntry {
         throw new AppError('conflict', 'This conversation is not closed. Continue in it.');
       const [open] = found.rows;
       const name = visitor.display_name ?? visitor.email ?? visitor.external_id ?? defaultVisitorName;
-      const opened =
-        open === undefined
-          ? await this.#openConversation(tx, tenantId, { name, visitor }, environment)
-          : { id: open.id, committed: () => undefined };
-      return {
-        answer: await this.#session(tx, tenantId, visitorId, opened.id),
-        committed: opened.committed,
-      };
+      const { id } = open ?? (await this.#openConversation(tx, tenantId, { name, visitor }, environment));
+      return this.#session(tx, tenantId, visitorId, id);
     });
-    committed();
-    return answer;
   }
 
   async #openLink(
@@ -193,7 +185,7 @@ export class VisitorEntry {
     await this.#deps.openings.countVisitor(link.visitor_id);
     const { keepAddresses } = completeSettings(link.settings);
     const { tenant_id: tenantId, visitor_id: visitorId, conversation_id: conversationId } = link;
-    const { answer, committed } = await db.workspace(tenantId, async (tx) => {
+    return db.workspace(tenantId, async (tx) => {
       const signIn = { id: link.id, visitorId, conversationId };
       const moved =
         anonymousSession === undefined
@@ -212,15 +204,9 @@ export class VisitorEntry {
       ]);
       if (seen.rows[0]?.is_blocked === true) throw visitorBlocked();
       if (rowCount === 0) throw tokenInvalid();
-      const id = moved?.conversationId ?? conversationId;
-      const session = await this.#session(tx, tenantId, visitorId, id);
-      return {
-        answer: { ...session, carriedOver: moved !== null },
-        committed: moved?.committed ?? (() => undefined),
-      };
+      const session = await this.#session(tx, tenantId, visitorId, moved ?? conversationId);
+      return { ...session, carriedOver: moved !== null };
     });
-    committed();
-    return answer;
   }
 
   async #openAnonymous({ siteKey, name, email }: OpenBody, address: string) {
@@ -236,7 +222,7 @@ export class VisitorEntry {
     for (const field of ['name', 'email'] as const)
       if (preChat[field] === 'required' && given[field] === null) throw invalidBody(field, 'is needed in this chat');
     await this.#limitAnonymous(tenantId, address);
-    const { answer, committed } = await db.workspace(tenantId, async (tx) => {
+    return db.workspace(tenantId, async (tx) => {
       const { rows } = await tx.query<VisitorRow>(
         'begin_anonymous_visitor',
         `INSERT INTO chat_visitors (id, tenant_id, external_id, display_name, email, attributes, last_seen_at, last_address)
@@ -245,11 +231,9 @@ export class VisitorEntry {
       );
       const visitor = rows[0] as VisitorRow;
       const title = given.name ?? given.email ?? defaultVisitorName;
-      const opened = await this.#openConversation(tx, tenantId, { name: title, visitor }, 'live');
-      return { answer: await this.#session(tx, tenantId, visitor.id, opened.id), committed: opened.committed };
+      const { id } = await this.#openConversation(tx, tenantId, { name: title, visitor }, 'live');
+      return this.#session(tx, tenantId, visitor.id, id);
     });
-    committed();
-    return answer;
   }
 
   async #limitAnonymous(tenantId: string, address: string): Promise<void> {
@@ -279,19 +263,18 @@ export class VisitorEntry {
     );
   }
 
-  async #openConversation(
+  #openConversation(
     tx: Transaction,
     tenantId: string,
     { name, visitor }: { name: string; visitor: VisitorRow },
     environment: 'live' | 'test',
-  ): Promise<{ id: string; committed: () => void }> {
-    const { conversation, committed } = await this.#deps.conversationWriter.open(
+  ): Promise<ConversationRow> {
+    return this.#deps.conversationWriter.open(
       tx,
       tenantId,
       { name, source: 'widget', priority: 'normal', visitor, hasStarted: false },
       { actor: `visitor:${visitor.id}`, environment },
     );
-    return { id: conversation.id, committed };
   }
 
   async #session(tx: Transaction, tenantId: string, visitorId: string, conversationId: string) {

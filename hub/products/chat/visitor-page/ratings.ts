@@ -19,7 +19,7 @@ export async function rateConversation(
   { conversationWriter, events }: { conversationWriter: ConversationWriter; events: ChatEvents },
   { tenantId, visitorId, conversationId, environment }: VisitorIdentity,
   { score, comment }: { score: number; comment: string },
-): Promise<{ rating: z.output<typeof rating>; committed: () => void }> {
+): Promise<z.output<typeof rating>> {
   // The lock makes a concurrent rating wait, so that only the first one emits the event.
   const { closings } = await conversationWriter.lock(tx, conversationId);
   const { conversation: before } = await readVisitorView(tx, conversationId);
@@ -48,10 +48,10 @@ export async function rateConversation(
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   };
-  if (before.rating !== null) return { rating: rated, committed: () => undefined };
+  if (before.rating !== null) return rated;
   const conversation = await conversationWriter.nextEvent(tx, conversationId);
   const [known] = visitor.rows;
-  const committed = await events.emit(tx, 'csat.submitted', {
+  await events.emit(tx, 'csat.submitted', {
     tenantId,
     sequence: Number(conversation.last_event),
     environment,
@@ -60,5 +60,5 @@ export async function rateConversation(
     ...(known === undefined ? {} : { visitor: presentVisitor(known) }),
     csat: { score, comment },
   });
-  return { rating: rated, committed };
+  return rated;
 }

@@ -120,12 +120,10 @@ export class VisitorChat {
   /** @throws AppError `rating_not_offered`, `not_found`. */
   async rate(visitor: VisitorIdentity, given: { score: number; comment: string }) {
     const { tenantId, conversationId } = visitor;
-    const { rating, committed } = await this.#deps.db.workspace(tenantId, (tx) =>
-      rateConversation(tx, this.#deps, visitor, given),
-    );
-    committed();
-    this.#deps.changes.publish(tenantId, conversationId, { kind: 'conversation' });
-    return rating;
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      tx.onCommit(() => this.#deps.changes.publish(tenantId, conversationId, { kind: 'conversation' }));
+      return rateConversation(tx, this.#deps, visitor, given);
+    });
   }
 
   /**
@@ -138,27 +136,23 @@ export class VisitorChat {
     pageLanguage: ChatLocale | undefined,
   ) {
     const { db, conversationWriter, handOver } = this.#deps;
-    const { conversation, committed } = await db.workspace(tenantId, async (tx) => {
+    return db.workspace(tenantId, async (tx) => {
       const now = await conversationWriter.lock(tx, conversationId);
       if (now.status === 'closed')
         throw new AppError(
           'conversation_closed',
           `The conversation ${conversationId} is closed. Start a new conversation.`,
         );
-      const publish =
-        now.owner === 'ai'
-          ? await handOver.write(
-              tx,
-              tenantId,
-              now,
-              { code: 'asked_for_person', text: 'the visitor asked for a person', pageLanguage },
-              { actor: `visitor:${visitorId}`, environment },
-            )
-          : () => undefined;
-      return { committed: publish, conversation: (await readVisitorView(tx, conversationId)).conversation };
+      if (now.owner === 'ai')
+        await handOver.write(
+          tx,
+          tenantId,
+          now,
+          { code: 'asked_for_person', text: 'the visitor asked for a person', pageLanguage },
+          { actor: `visitor:${visitorId}`, environment },
+        );
+      return (await readVisitorView(tx, conversationId)).conversation;
     });
-    committed();
-    return conversation;
   }
 
   async #send(visitor: VisitorIdentity, message: Message): Promise<ChatMessage> {
@@ -176,8 +170,8 @@ export class VisitorChat {
       );
     }
     const actor = { actor: `visitor:${visitorId}`, environment };
-    const { written, assigned } = await db.workspace(tenantId, async (tx) => {
-      const [, done] = await Promise.all([
+    const { row } = await db.workspace(tenantId, async (tx) => {
+      const [, written] = await Promise.all([
         assignment.lock(tx, tenantId, conversationId, 'message'),
         messageWriter.write(
           tx,
@@ -187,13 +181,11 @@ export class VisitorChat {
           actor,
         ),
       ]);
-      const isDue = done.hasReopened || done.hasStarted;
-      const waiting = isDue ? await conversationWriter.lock(tx, conversationId) : null;
-      return { written: done, assigned: waiting === null ? null : await assignment.auto(tx, tenantId, waiting) };
+      if (written.hasReopened || written.hasStarted)
+        await assignment.auto(tx, tenantId, await conversationWriter.lock(tx, conversationId));
+      return written;
     });
-    written.committed();
-    assigned?.committed();
-    return presentMessage(written.row as PublicMessageRow);
+    return presentMessage(row as PublicMessageRow);
   }
 
   async #find({ tenantId, conversationId, visitorId }: VisitorIdentity, clientId: string): Promise<ChatMessage | null> {

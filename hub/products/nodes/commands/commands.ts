@@ -93,15 +93,11 @@ export class NodeCommands {
 
   /**
    * Writes a command once per attempt and call of a step. A read-only command is leased immediately when its device waits
-   * in this process.
-   * Call `committed` after the commit.
+   * in this process. The commit of the transaction sends it.
    * @param asserted SQL expression that is evaluated on the written row, to assert its state.
+   * @returns the id of the command.
    */
-  async dispatch(
-    tx: Transaction,
-    request: DispatchRequest,
-    asserted = 'true',
-  ): Promise<{ commandId: string; committed: () => void }> {
+  async dispatch(tx: Transaction, request: DispatchRequest, asserted = 'true'): Promise<string> {
     const { command, input, nodeId, approval } = request;
     // An action is never leased here: its lease checks the permissions of the node again, which may have changed.
     const poll = command.acts ? null : this.waitingPolls.reserve(request);
@@ -145,8 +141,10 @@ export class NodeCommands {
     const [row] = rows;
     if (row === undefined) throw new Error('a command was not written');
     const { id, expires_at: expiresAt, handed_out_at: handedOutAt } = row;
-    const announce = () => this.announce(nodeId);
-    if (poll === null || !row.is_new || handedOutAt === null) return { commandId: id, committed: announce };
+    if (poll === null || !row.is_new || handedOutAt === null) {
+      tx.onCommit(() => this.announce(nodeId));
+      return id;
+    }
     const leases: Lease[] = [{ commandId: id, handedOutAt }];
     const response = {
       commands: [
@@ -162,13 +160,11 @@ export class NodeCommands {
       ],
       withdrawn: [],
     };
-    return {
-      commandId: id,
-      committed: () => {
-        // If this fails, the leases expire.
-        if (!poll.deliver({ response, leases })) this.returnLeases(request, leases).catch(() => undefined);
-      },
-    };
+    tx.onCommit(() => {
+      // If this fails, the leases expire.
+      if (!poll.deliver({ response, leases })) this.returnLeases(request, leases).catch(() => undefined);
+    });
+    return id;
   }
 
   /** Wakes the polls of a node. Call it after the commit of the change. */
@@ -221,14 +217,14 @@ export class NodeCommands {
     return extendLeases(tx, nodeId, running);
   }
 
-  /** Withdraws the open commands of runs. Call the returned function after the commit to notify the devices. */
-  async withdraw(tx: Transaction, runIds: readonly string[]): Promise<() => void> {
+  /** Withdraws the open commands of runs. The commit of the transaction notifies the devices. */
+  async withdraw(tx: Transaction, runIds: readonly string[]): Promise<void> {
     const withdrawn = await tx
       .update(nodeCommands)
       .set({ status: 'withdrawn', finishedAt: sql`now()`, leaseExpiresAt: null })
       .where(inArray(nodeCommands.id, lockOpenCommands(tx, inArray(nodeCommands.runId, [...runIds]))))
       .returning({ nodeId: nodeCommands.nodeId });
-    return () => withdrawn.forEach(({ nodeId }) => this.announce(nodeId));
+    tx.onCommit(() => withdrawn.forEach(({ nodeId }) => this.announce(nodeId)));
   }
 
   /**
