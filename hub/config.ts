@@ -138,7 +138,7 @@ const settings = {
   SIGN_UP: {
     schema: z.enum(['closed', 'open'], 'must be closed or open'),
     default: 'closed',
-    description: '`open` lets everyone who can reach the hub create a workspace',
+    description: '`open` lets everyone who can reach the hub create a workspace, at `/sign-up` or with the API',
   },
   ALLOWED_ORIGINS: {
     schema: list(

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pagesOf } from './pictures/dashboard-pages.ts';
@@ -25,6 +25,16 @@ test('every route of the dashboard has a picture', () => {
     .filter(([, pattern]) => !paths.some((path) => pattern.test(path)))
     .map(([address]) => address);
   expect(missing).toEqual([]);
+});
+
+test('every page to sign in, to sign up and for passwords has a picture', () => {
+  const folder = join(import.meta.dirname, '../hub/products/core/identity');
+  const pages = readdirSync(folder)
+    .filter((name) => name.endsWith('pages.ts'))
+    .flatMap((name) => [...readFileSync(join(folder, name), 'utf8').matchAll(/method: 'GET',\s+path: '([^']+)'/g)])
+    .map(([, path]) => path);
+  expect(pages).toEqual(expect.arrayContaining(['/sign-in', '/sign-up', '/join']));
+  expect(pages.filter((path) => !addresses.includes(path as string))).toEqual([]);
 });
 
 /** The names in a part of a source file. */

@@ -18,7 +18,10 @@ const settingsSections = [
   'usage-events',
 ];
 
-/** The pages of the dashboard by the names of their pictures. Each route has at least one. */
+/**
+ * The pages of the dashboard, and those to sign in and sign up, by the names of their pictures. Each route has at least
+ * one.
+ */
 export const pagesOf = (scene: Omit<Scene, keyof AsyncDisposable>): Record<string, string> => {
   const { runId, agentRunId, approvalId, nodeId, conversationId, workflowId, scheduleId } = scene;
   const { agentId, sequenceId, sessionId, packId, webhookId, channelId } = scene;
@@ -64,5 +67,12 @@ export const pagesOf = (scene: Omit<Scene, keyof AsyncDisposable>): Record<strin
     'settings-webhook': `/app/settings/webhooks?id=${webhookId}`,
     'settings-channel': `/app/settings/channels?id=${channelId}`,
     'not-found': '/app/no-such-page',
+    // Pages of the hub around the dashboard.
+    'sign-in': '/sign-in',
+    'sign-up': '/sign-up',
+    'forgot-password': '/forgot-password',
+    'reset-password': '/reset-password',
+    password: '/password',
+    join: '/join',
   };
 };

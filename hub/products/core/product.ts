@@ -22,6 +22,7 @@ import {
   passwordResetRoutes,
   pushRoutes,
 } from './identity/routes.ts';
+import { signUpPages } from './identity/sign-up-pages.ts';
 import { WorkspaceLimits } from './limits/index.ts';
 import type { LimitedKind } from './limits/index.ts';
 import { UsageEvents } from './usage-events/index.ts';
@@ -88,7 +89,12 @@ export function createCore(
         run: (stopping) => trimWorkspaceEvents(db, eventRetention, stopping),
       },
     ],
-    pages: [...signInPages(identity), ...passwordPages(identity, resets), ...invitationPages(invitations)],
+    pages: [
+      ...signInPages(identity),
+      ...signUpPages(identity),
+      ...passwordPages(identity, resets),
+      ...invitationPages(invitations),
+    ],
     retention: coreRetention(settings.retention),
   };
 }

@@ -1,5 +1,6 @@
 import { visibleLine, visibleText } from '../../../../shared/visible-text.ts';
 import { withAsciiHosts } from '../../ascii-hosts.ts';
+import type { PageLocale } from './page-language.ts';
 
 /** Escapes a text for HTML. Names of devices and users are untrusted input. */
 export function escapeHtml(text: string): string {
@@ -38,9 +39,9 @@ export function renderCommands(...commands: string[]): string {
 }
 
 /** Renders a page. `content` is HTML, `title` is text. */
-export function pageOf(title: string, content: string): string {
+export function pageOf(title: string, content: string, locale: PageLocale = 'en'): string {
   return `<!doctype html>
-<html lang="en">
+<html lang="${locale}"${locale === 'ar' ? ' dir="rtl"' : ''}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

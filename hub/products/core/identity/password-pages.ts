@@ -200,7 +200,8 @@ export const passwordPages = (identity: Identity, resets: PasswordResets): Page[
   },
 ];
 
-const signedIn = (identity: Identity, token: string) =>
+/** The session of a cookie; null if it ended. */
+export const signedIn = (identity: Identity, token: string) =>
   identity.authenticateSession(token).catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'unauthenticated') return null;
     throw error;

@@ -89,12 +89,17 @@ export class Identity {
     this.passwords = new Passwords({ db, events, limits: this.#limits });
   }
 
+  /** Whether `signUp` creates workspaces. */
+  get isSignUpOpen(): boolean {
+    return this.#deps.signUp === 'open';
+  }
+
   /** @throws AppError `sign_up_closed`, `email_taken`, `workspace_name_taken`. */
   async signUp(
     { email, password, workspaceName }: { email: string; password: string; workspaceName: string },
     origin: SignInOrigin,
   ): Promise<Session> {
-    if (this.#deps.signUp === 'closed')
+    if (!this.isSignUpOpen)
       throw new AppError('sign_up_closed', 'Sign-up is closed on this hub. Ask its operator for a workspace.');
     const passwordHash = await hashPassword(password);
     return mapUniqueViolations(() =>
