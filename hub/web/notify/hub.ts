@@ -49,6 +49,7 @@ export const readUser = async () => (await call<{ user: SignedInUser }>('GET', '
 
 export const readState = (userId: string) => call<PushState>('GET', '/auth/me/push', userId);
 
+/** The hub replaces an earlier subscription of this browser, so a repeated request needs no `Idempotency-Key`. */
 export const createSubscription = (userId: string, { endpoint, keys }: PushSubscriptionJSON) =>
   call<{ id: string }>('POST', '/auth/me/push-subscriptions', userId, { endpoint, keys });
 

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions, useMutation } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { ApiError, createClient } from '../../../../shared/client/client.ts';
-import type { Input, JsonOperationId } from '../../../../shared/client/client.ts';
+import type { CallOptions, Client, Input, JsonOperationId } from '../../../../shared/client/client.ts';
 import { operations } from '../../../../shared/client/operations.ts';
 import type { OperationId, Operations } from '../../../../shared/client/operations.ts';
 import { background } from '../../../../shared/web/background.ts';
@@ -27,8 +27,13 @@ export const fetchAsUser = (url: string, init: Omit<RequestInit, 'headers'> & { 
     headers: { ...init.headers, ...(userId === null ? {} : { 'outrigger-session-user': userId }) },
   });
 
-/** Calls the API of this hub with the session cookie of the browser. */
-export const client = createClient<Response>({
+/** 128 random bits. `crypto.randomUUID` exists only on https and localhost. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Calls the API of this hub with the session cookie of the browser. Sends no `Idempotency-Key`. */
+const reader = createClient<Response>({
   baseUrl: '',
   fetch: async (url, init) => {
     const sentAt = Date.now();
@@ -38,21 +43,37 @@ export const client = createClient<Response>({
   },
 });
 
-/** The same without the types of the operation, for code that is generic in it. */
-const callAny = client.call as (
-  id: JsonOperationId,
-  input?: unknown,
-  options?: { headers?: Record<string, string>; signal?: AbortSignal },
-) => Promise<unknown>;
+/**
+ * POST operations without an `Idempotency-Key`. The hub stores a row for each key, and these operations are frequent and
+ * have the same effect when they are repeated: a read mark never moves back, and a status expires after 20 seconds.
+ */
+const repeatable: ReadonlySet<OperationId> = new Set<OperationId>(['readInboxConversation', 'showInboxActivity']);
+
+/** Options with an `Idempotency-Key` for a POST. A caller that repeats a request passes the key of its gesture. */
+function withKey(id: OperationId, options: CallOptions = {}): CallOptions {
+  if (operations[id][0] !== 'POST' || repeatable.has(id)) return options;
+  return { ...options, headers: { 'idempotency-key': newKey(), ...options.headers } };
+}
+
+/** A call without the types of the operation, for code that is generic in it. */
+type AnyCall = (id: JsonOperationId, input?: unknown, options?: CallOptions) => Promise<unknown>;
+const readAny = reader.call as AnyCall;
+const callAny: AnyCall = (id, input, options) => readAny(id, input, withKey(id, options));
+
+/** Calls the API of this hub as the user that the page shows. Each `call` of a POST has an `Idempotency-Key`. */
+export const client: Client<Response> = { call: callAny as Client<Response>['call'], open: reader.open };
 
 /** The key under which a response is cached. */
 export const keyOf = (id: OperationId, input: unknown = {}) => [id, input] as const;
 
-/** Reads one response. The cache key is the operation with its input. */
+/**
+ * Reads one response. The cache key is the operation with its input. A read that is a POST has no `Idempotency-Key`: it
+ * changes nothing, and the hub would store each response.
+ */
 export function query<Id extends JsonOperationId>(id: Id, input?: Input<Id>) {
   return queryOptions({
     queryKey: keyOf(id, input),
-    queryFn: ({ signal }) => callAny(id, input, { signal }) as Promise<Answer<Id>>,
+    queryFn: ({ signal }) => readAny(id, input, { signal }) as Promise<Answer<Id>>,
   });
 }
 
@@ -68,18 +89,13 @@ export function pagedQuery<Id extends PageOperationId>(id: Id, input?: Input<Id>
     queryFn: ({ signal, pageParam }) => {
       const { query: filters, ...rest } = (input ?? {}) as { query?: object };
       const cursor = pageParam === null ? {} : { cursor: pageParam };
-      return callAny(id, { ...rest, query: { ...filters, ...cursor } }, { signal }) as Promise<Answer<Id>>;
+      return readAny(id, { ...rest, query: { ...filters, ...cursor } }, { signal }) as Promise<Answer<Id>>;
     },
     initialPageParam: null as string | null,
     getNextPageParam: (page: Page) => page.meta.nextCursor,
     getPreviousPageParam: () => undefined,
     maxPages,
   });
-}
-
-/** 128 random bits. `crypto.randomUUID` exists only on https and localhost. */
-function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /** Whether the same request may succeed when it is repeated: the hub was not reached, or is overloaded. */

@@ -67,6 +67,7 @@ function UserMenu() {
         {format(common.you, { name: visibleLine(user.displayName ?? user.email), role: common.roles[user.role] })}
       </span>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        {/* A form sends no `Idempotency-Key`. A session that has ended can be ended again. */}
         <form method="post" action="/sign-out">
           <button type="submit" className="text-accent hover:underline">
             {common.signOut}

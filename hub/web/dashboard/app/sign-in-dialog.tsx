@@ -10,7 +10,10 @@ import { checkSession, sessionState } from './session-state.ts';
 import { announceSession, useSession, useSessionWatch } from './session.tsx';
 import { useStore } from './use-store.ts';
 
-/** Signs the browser in with a password. @returns the status of the response; 303 when the hub accepted it. */
+/**
+ * Signs the browser in with a password. An `Idempotency-Key` belongs to a caller, and the caller is not known before the
+ * sign-in; a repeated one only starts another session. @returns the status of the response; 303 when the hub accepted it.
+ */
 async function signIn(form: FormData): Promise<number> {
   // The page sets the cookie and redirects. A redirect that is not followed has the status 0.
   const response = await fetch('/sign-in', {

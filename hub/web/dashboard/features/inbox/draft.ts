@@ -203,16 +203,21 @@ export class Draft {
     try {
       // A draft that arrives after the message would appear again.
       await this.#saving;
-      const message = await client.call('sendInboxMessage', {
-        params: this.#params,
-        body: {
-          content,
-          private: kind === 'note',
-          clientId,
-          attachmentIds,
-          ...(kind === 'note' ? {} : { lastSeenSeq }),
+      const message = await client.call(
+        'sendInboxMessage',
+        {
+          params: this.#params,
+          body: {
+            content,
+            private: kind === 'note',
+            clientId,
+            attachmentIds,
+            ...(kind === 'note' ? {} : { lastSeenSeq }),
+          },
         },
-      });
+        // The hub accepts a key for one body. After a newer reply, the same text is another request.
+        { headers: { 'idempotency-key': kind === 'note' ? clientId : `${clientId}-${lastSeenSeq}` } },
+      );
       this.#returned = null;
       this.#saved = { kind, at: message.createdAt };
       // Sending deletes the draft of the hub, also that of the other kind.

@@ -7,7 +7,11 @@ interface ErrorAnswer {
   message?: string;
 }
 
-/** Uploads a file for a message. The client of the API sends JSON only. */
+/**
+ * Uploads a file for a message. The client of the API sends JSON only. The request has no `Idempotency-Key`: the hub does
+ * not compare the bytes, so it would answer another file with the first one, and it would keep a transaction open for the
+ * whole upload. An upload is never repeated by itself, and the hub deletes files that no message has.
+ */
 export async function uploadFile(params: { tenantId: string; id: string }, file: File): Promise<ChatAttachment> {
   const { method, url } = addressOf('', 'uploadInboxFile', { params, query: { name: file.name.slice(-200) } });
   const response = await fetchAsUser(url, {

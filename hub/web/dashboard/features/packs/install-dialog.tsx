@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Pack } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
-import { client, useAction } from '../../app/api.ts';
+import { query, useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -16,11 +16,8 @@ export function InstallDialog({ pack: { id, name, version }, onClose }: { pack: 
   const texts = words.packs;
   const cache = useQueryClient();
   const body = { packId: id, version };
-  const preview = useQuery({
-    queryKey: ['installAutomationSkill', { ...body, dryRun: true }],
-    // The dry run changes nothing, so it may be repeated.
-    queryFn: ({ signal }) => client.call('installAutomationSkill', { body: { ...body, dryRun: true } }, { signal }),
-  });
+  // The dry run changes nothing, so it is a read.
+  const preview = useQuery(query('installAutomationSkill', { body: { ...body, dryRun: true } }));
   const install = useAction('installAutomationSkill', {
     onDone: async () => {
       await Promise.all([
