@@ -5,7 +5,7 @@ import { join } from 'node:path';
 /**
  * Compiles the published JavaScript of a workspace into its folder `lib`, which has the layout of the repository: its
  * own files and those of `shared` that they import, with source maps, and the files that they read at run time. The hub
- * also contains the documentation, to which its messages refer.
+ * also contains its built pages and the documentation, to which its messages refer.
  *
  *     node build-package.ts hub|node-agent
  *
@@ -21,7 +21,6 @@ const assets: Record<string, string[]> = {
     'hub/platform/http/pages/page.css',
     'shared/web/tokens.css',
     'hub/products/ai/knowledge/lexicon.txt',
-    'hub/web/dist',
   ],
   'node-agent': [],
 };
@@ -42,7 +41,9 @@ const compile = (...options: string[]) =>
 rmSync(lib, { recursive: true, force: true });
 compile('-p', join(workspace, 'tsconfig.package.json'));
 if (workspace === 'hub') {
-  execFileSync(process.execPath, [join(root, 'hub/web/build.ts')], { cwd: root, stdio: 'inherit' });
+  // Not a copy of `hub/web/dist`, which also has the scripts of an earlier build.
+  const dist = join(lib, 'hub/web/dist');
+  execFileSync(process.execPath, [join(root, 'hub/web/build.ts'), dist], { cwd: root, stdio: 'inherit' });
   compile('-p', 'shared/client/tsconfig.package.json');
 }
 for (const file of files) cpSync(join(root, file), join(lib, file), { recursive: true });

@@ -174,7 +174,12 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   // HTTP server.
   let url: string | null = null;
   if (config.role !== 'worker') {
-    const { builtFiles } = await import('./platform/http/pages/built-files.ts');
+    const { builtFiles, keepAssets } = await import('./platform/http/pages/built-files.ts');
+    try {
+      keepAssets(config.home);
+    } catch (error) {
+      logger.warn({ part: 'pages', err: error }, 'tabs that were opened before an upgrade may have to be reloaded');
+    }
     try {
       builtFiles();
     } catch (error) {

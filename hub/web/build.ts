@@ -1,23 +1,14 @@
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { InlineConfig, Rollup } from 'vite';
+import { installBuild, manifest } from '../../shared/node/install-build.ts';
 
 /**
  * Bundles the dashboard, the page that turns notifications on with its service worker, the chat page, the voice page, the
  * softphone and the widget loader into `hub/web/dist`. Each file is also stored compressed in gzip and Brotli, so that the hub compresses nothing at run time. `assets.json` in that folder
- * lists the entry files of each page.
+ * lists the entry files of each page. The scripts of the build before stay in the folder, see `installBuild`.
  */
 
 const here = import.meta.dirname;
@@ -27,7 +18,6 @@ const target =
   customTarget === undefined ? join(here, 'dist') : isAbsolute(customTarget) ? customTarget : resolve(customTarget);
 const outDir = mkdtempSync(join(tmpdir(), 'outrigger-build-'));
 
-const manifest = 'assets.json';
 /** The script of the API reference at /docs. */
 const apiReference = 'api-reference.js';
 
@@ -123,25 +113,6 @@ function compress(folder: string): void {
   }
 }
 
-const filesIn = (folder: string) =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
-
-/**
- * Replaces the files of the target folder, each atomically and `assets.json` last, because a running hub may read them.
- */
-function install(): void {
-  mkdirSync(join(target, 'assets'), { recursive: true });
-  const built = filesIn(outDir);
-  for (const name of built.toSorted((left, right) => Number(left === manifest) - Number(right === manifest))) {
-    const partial = join(target, `${name}.${process.pid}`);
-    copyFileSync(join(outDir, name), partial);
-    renameSync(partial, join(target, name));
-  }
-  for (const name of filesIn(target)) if (!built.includes(name)) rmSync(join(target, name), { force: true });
-}
-
 const vite = await import('vite').catch((error: NodeJS.ErrnoException) => {
   if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
   return null;
@@ -180,6 +151,6 @@ if (vite === null) {
     `${JSON.stringify({ page, voice: { ...voice, capture: captureScript }, phone, dashboard, notify })}\n`,
   );
   compress(outDir);
-  install();
+  installBuild(outDir, target);
 }
 rmSync(outDir, { recursive: true, force: true });

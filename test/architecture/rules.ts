@@ -293,7 +293,7 @@ export const rules: Rule[] = [
   {
     name: 'the bundler of the pages',
     from: 'hub/web/build.ts',
-    allowed: ['vite', '@tailwindcss/vite', node],
+    allowed: ['shared/node/install-build.ts', 'vite', '@tailwindcss/vite', node],
     forbids: { from: 'hub/web/build.ts', target: 'hub/web/chat/chat.ts' },
   },
   {

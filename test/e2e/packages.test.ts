@@ -1,6 +1,15 @@
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -108,10 +117,14 @@ function startCommand(args: string[], options: { cwd: string; path: string; env:
         () => `it printed: ${text}`,
       ),
     text: () => text,
+    async stop() {
+      child.kill('SIGTERM');
+      await ended;
+    },
   };
 }
 
-test('the packed hub and the packed companion run a workflow together on the oldest Node that each supports', async () => {
+async function packAndInstall() {
   const packed = JSON.parse(
     await succeed('npm', ['pack', '-w', 'hub', '-w', 'node-agent', '--json', '--pack-destination', folder], {
       cwd: project,
@@ -121,11 +134,20 @@ test('the packed hub and the packed companion run a workflow together on the old
     | { filename: string; files: { path: string }[] }[]
     | Record<string, { filename: string; files: { path: string }[] }>;
   const [hubPackage, companionPackage] = Object.values(packed);
-  const shipped = [...(hubPackage?.files ?? []), ...(companionPackage?.files ?? [])].map(({ path }) => path);
+  return {
+    shipped: [...(hubPackage?.files ?? []), ...(companionPackage?.files ?? [])].map(({ path }) => path),
+    hub: await install('hub', join(folder, hubPackage?.filename ?? '')),
+    companion: await install('companion', join(folder, companionPackage?.filename ?? '')),
+  };
+}
+let installing: ReturnType<typeof packAndInstall> | undefined;
+/** Both packages, installed once for all tests. */
+const installPackages = () => (installing ??= packAndInstall());
+
+test('the packed hub and the packed companion run a workflow together on the oldest Node that each supports', async () => {
+  const { shipped, hub, companion } = await installPackages();
   expect(shipped.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))).toEqual([]);
   expect(shipped.filter((path) => /\.test\.|\/(demo|dev)\//.test(path))).toEqual([]);
-  const hub = await install('hub', join(folder, hubPackage?.filename ?? ''));
-  const companion = await install('companion', join(folder, companionPackage?.filename ?? ''));
 
   expect({ hub: hub.warnings, companion: companion.warnings }).toEqual({ hub: '', companion: '' });
   expect(hub.packages.length).toBeLessThanOrEqual(180);
@@ -195,6 +217,38 @@ test('the packed hub and the packed companion run a workflow together on the old
     status: 'succeeded',
     result: expect.stringContaining('logbook.txt') as string,
   });
+});
+
+test('a packed hub serves the scripts of the version before it, and not those of older versions', async () => {
+  const { hub } = await installPackages();
+  const assets = join(hub.home, 'node_modules/outrigger/lib/hub/web/dist/assets');
+  const first = readdirSync(assets).find((name) => /^dashboard-runs-page-.*\.js$/.test(name)) ?? '';
+  const nameOf = (version: number) => (version === 1 ? first : first.replace(/.\.js$/, `${version}.js`));
+  const port = String(await freePort());
+  const env = { OUTRIGGER_HOME: join(folder, 'updated-data'), PORT: port, NODE_ENV: 'production' };
+  const statuses = async (versions: number[]) => {
+    const started = startCommand(['outrigger', 'start'], { cwd: hub.home, path: hub.path, env });
+    await started.prints(/ready at/);
+    const found = await Promise.all(
+      versions.map(
+        async (version) => (await fetch(`http://127.0.0.1:${port}/widget/assets/${nameOf(version)}`)).status,
+      ),
+    );
+    await started.stop();
+    return found;
+  };
+  /** An update replaces the files of the package. */
+  const update = (version: number) => {
+    for (const ending of ['', '.gz', '.br'])
+      renameSync(join(assets, nameOf(version - 1) + ending), join(assets, nameOf(version) + ending));
+  };
+  expect(await statuses([1, 2])).toEqual([200, 404]);
+  update(2);
+  expect(await statuses([1, 2])).toEqual([200, 200]);
+  // A restart is not an update.
+  expect(await statuses([1, 2])).toEqual([200, 200]);
+  update(3);
+  expect(await statuses([1, 2, 3])).toEqual([404, 200, 200]);
 });
 
 describe('the commands of a checkout', () => {

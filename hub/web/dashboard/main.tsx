@@ -10,7 +10,9 @@ import { LiveUpdates } from './app/live-updates.tsx';
 import { preferences } from './app/preferences.ts';
 import { queryClient } from './app/query-client.ts';
 import { router } from './app/router.tsx';
+import { noteLeaving, storageKey, watchFields } from './app/typed-texts.ts';
 import { LoadError } from './ui/error.tsx';
+import { showToast } from './ui/toasts.tsx';
 // oxlint-disable-next-line import/no-unassigned-import
 import './style.css';
 
@@ -47,6 +49,16 @@ async function main(): Promise<void> {
     return;
   }
   actAs(session.user.id);
+  watchFields(session.user.id);
+  router.subscribe('onBeforeNavigate', ({ pathChanged }) => pathChanged && noteLeaving());
+  if (sessionStorage.getItem(storageKey) !== null) {
+    const { typedRestored } = language.words.common;
+    const { id } = session.user;
+    const restoring = import('./app/restore-texts.ts').then(({ restoreTexts }) =>
+      restoreTexts(id, () => showToast(typedRestored)),
+    );
+    background(restoring);
+  }
   page.render(
     <StrictMode>
       <LanguageProvider value={language}>

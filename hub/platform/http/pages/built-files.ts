@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { AppError } from '../../../../shared/errors.ts';
+import { installBuild, manifest } from '../../../../shared/node/install-build.ts';
 import type { PageResponse } from './page.ts';
 
 /** A built file in each encoding that the build wrote. */
@@ -35,6 +36,23 @@ export interface BuiltFiles {
 
 /** Folder of the files that `hub/web/build.ts` builds. */
 const builtFolder = join(import.meta.dirname, '../../../web/dist');
+
+/** Whether this is the compiled package. An update of the package replaces all of its files. */
+const isPackage = import.meta.filename.endsWith('.js');
+
+/** Folder with the assets of this version and the version before; null if only `builtFolder` has assets. */
+let keptFolder: string | null = null;
+
+/**
+ * Keeps the assets of this version in the data folder until the version after the next one starts, and serves those of
+ * the version before, so that tabs that were opened before an upgrade keep working. For a hub that is installed as a
+ * package: in a checkout, the build keeps them in its own folder. Called before the first `builtFiles`.
+ */
+export function keepAssets(home: string): void {
+  if (!isPackage) return;
+  keptFolder = join(home, 'pages');
+  installBuild(builtFolder, keptFolder, (name) => name === manifest || dirname(name) === 'assets');
+}
 
 const types: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -114,13 +132,17 @@ const notBuilt = (cause: unknown) =>
   );
 
 function readList(folder: string): BuiltFiles {
-  const list = join(folder, 'assets.json');
-  const names = readdirSync(join(folder, 'assets')).filter((name) => Object.hasOwn(types, extname(name)));
+  const assets = new Map<string, BuiltFile>();
+  // Those of this version first: the data folder has them, too.
+  const kept = keptFolder === null ? '' : join(keptFolder, 'assets');
+  for (const part of [join(folder, 'assets'), ...(existsSync(kept) ? [kept] : [])])
+    for (const name of readdirSync(part))
+      if (Object.hasOwn(types, extname(name)) && !assets.has(name)) assets.set(name, readBuilt(join(part, name)));
   return {
     loader: readBuilt(join(folder, 'widget.js')),
     pushWorker: readBuilt(join(folder, 'push-worker.js')),
-    assets: new Map(names.map((name) => [name, readBuilt(join(folder, 'assets', name))])),
-    ...(JSON.parse(readFileSync(list, 'utf8')) as Pick<
+    assets,
+    ...(JSON.parse(readFileSync(join(folder, manifest), 'utf8')) as Pick<
       BuiltFiles,
       'page' | 'voice' | 'phone' | 'dashboard' | 'notify'
     >),

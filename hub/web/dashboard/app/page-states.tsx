@@ -1,8 +1,11 @@
 import type { ErrorComponentProps } from '@tanstack/react-router';
+import { useState } from 'react';
 import { Button, ButtonLink } from '../ui/button.tsx';
 import { ErrorNote } from '../ui/error.tsx';
 import { Page } from '../ui/layout.tsx';
 import { useWords } from './language.tsx';
+import { MissingScript } from './lazy-page.ts';
+import { currentAddress, keepTypedTexts } from './typed-texts.ts';
 
 export function NotFound() {
   const { common } = useWords();
@@ -14,21 +17,29 @@ export function NotFound() {
   );
 }
 
-/** A script of the page could not be loaded: an upgrade of the hub has replaced it. */
-const isOldScript = (error: unknown) =>
-  error instanceof TypeError && /dynamically imported module|importing a module script/i.test(error.message);
-
-export function PageError({ error, reset }: ErrorComponentProps) {
+/** A script of the page is missing after an upgrade. What the user typed is kept for the page that is loaded again. */
+function OldPage() {
   const { common } = useWords();
-  if (isOldScript(error))
-    return (
-      <Page title={common.updated}>
-        <p className="mb-3 text-text-muted">{common.updatedText}</p>
+  // While this is rendered for the first time, the fields of the page are still there.
+  const [address] = useState(keepTypedTexts);
+  const isElsewhere = address !== null && address !== currentAddress();
+  return (
+    <Page title={common.updated}>
+      <p className="mb-3 text-text-muted">{common.updatedText}</p>
+      {address !== null && <p className="mb-3 text-text-muted">{isElsewhere ? common.keptBefore : common.keptHere}</p>}
+      <div className="flex flex-wrap gap-2">
         <Button variant="primary" onClick={() => location.reload()}>
           {common.reload}
         </Button>
-      </Page>
-    );
+        {isElsewhere && <Button onClick={() => location.assign(address)}>{common.toTyped}</Button>}
+      </div>
+    </Page>
+  );
+}
+
+export function PageError({ error, reset }: ErrorComponentProps) {
+  const { common } = useWords();
+  if (error instanceof MissingScript) return <OldPage />;
   return (
     <Page title={common.pageFailed}>
       <div className="max-w-prose">

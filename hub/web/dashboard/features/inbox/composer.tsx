@@ -190,6 +190,7 @@ export function Composer({
       <DraftFiles draft={draft} onRemoved={focus} />
       <textarea
         ref={field}
+        data-keeps-draft
         dir="auto"
         rows={2}
         aria-label={isNote ? inbox.noteLabel : inbox.replyLabel}

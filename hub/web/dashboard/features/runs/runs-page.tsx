@@ -2,6 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { background } from '../../../../../shared/web/background.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { loadScript } from '../../app/lazy-page.ts';
 import { Button } from '../../ui/button.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { FilterBar } from './filter-bar.tsx';
@@ -11,7 +12,7 @@ import { useCountText, useRunEstimate } from './run-estimate.ts';
 import { NoRuns, RunList } from './run-list.tsx';
 import { SavedFilters } from './saved-filters.tsx';
 
-const loadStartDialog = () => import('./start-dialog.tsx');
+const loadStartDialog = () => loadScript(() => import('./start-dialog.tsx'));
 const StartDialog = lazy(() => loadStartDialog().then((module) => ({ default: module.StartDialog })));
 
 /** Number of runs that match, and of those in progress. */

@@ -1,6 +1,6 @@
-import { lazyRouteComponent } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
 import type { Entitlements } from '../../../../../shared/client/operations.ts';
+import { lazyPart } from '../../app/lazy-page.ts';
 
 export interface SectionDefinition {
   /** Only admins can read it. */
@@ -12,55 +12,55 @@ export interface SectionDefinition {
 }
 
 export const sections = {
-  profile: { Content: lazyRouteComponent(() => import('./profile/profile-section.tsx'), 'ProfileSection') },
-  members: { Content: lazyRouteComponent(() => import('./members/members-section.tsx'), 'MembersSection') },
+  profile: { Content: lazyPart(() => import('./profile/profile-section.tsx'), 'ProfileSection') },
+  members: { Content: lazyPart(() => import('./members/members-section.tsx'), 'MembersSection') },
   entitlements: {
-    Content: lazyRouteComponent(() => import('./entitlements/entitlements-section.tsx'), 'EntitlementsSection'),
+    Content: lazyPart(() => import('./entitlements/entitlements-section.tsx'), 'EntitlementsSection'),
   },
   chat: {
     needs: 'conversations_suite',
-    Content: lazyRouteComponent(() => import('./chat/chat-section.tsx'), 'ChatSection'),
+    Content: lazyPart(() => import('./chat/chat-section.tsx'), 'ChatSection'),
   },
   'chat-ai': {
     needsAdmin: true,
     needs: 'conversations_suite',
-    Content: lazyRouteComponent(() => import('./chat-ai/chat-ai-section.tsx'), 'ChatAiSection'),
+    Content: lazyPart(() => import('./chat-ai/chat-ai-section.tsx'), 'ChatAiSection'),
   },
   channels: {
     needs: 'automations',
-    Content: lazyRouteComponent(() => import('./channels/channels-section.tsx'), 'ChannelsSection'),
+    Content: lazyPart(() => import('./channels/channels-section.tsx'), 'ChannelsSection'),
   },
   policy: {
     needs: 'automations',
-    Content: lazyRouteComponent(() => import('./policy/policy-section.tsx'), 'PolicySection'),
+    Content: lazyPart(() => import('./policy/policy-section.tsx'), 'PolicySection'),
   },
   carriers: {
     needsAdmin: true,
     needs: 'business_calling',
-    Content: lazyRouteComponent(() => import('./carriers/carriers-section.tsx'), 'CarriersSection'),
+    Content: lazyPart(() => import('./carriers/carriers-section.tsx'), 'CarriersSection'),
   },
   models: {
     needs: 'automations',
-    Content: lazyRouteComponent(() => import('./models/models-section.tsx'), 'ModelsSection'),
+    Content: lazyPart(() => import('./models/models-section.tsx'), 'ModelsSection'),
   },
-  'ai-usage': { Content: lazyRouteComponent(() => import('./ai-usage/ai-usage-section.tsx'), 'AiUsageSection') },
+  'ai-usage': { Content: lazyPart(() => import('./ai-usage/ai-usage-section.tsx'), 'AiUsageSection') },
   tokens: {
     needsAdmin: true,
-    Content: lazyRouteComponent(() => import('./tokens/tokens-section.tsx'), 'TokensSection'),
+    Content: lazyPart(() => import('./tokens/tokens-section.tsx'), 'TokensSection'),
   },
   webhooks: {
     needsAdmin: true,
     needs: 'conversations_suite',
-    Content: lazyRouteComponent(() => import('./webhooks/webhooks-section.tsx'), 'WebhooksSection'),
+    Content: lazyPart(() => import('./webhooks/webhooks-section.tsx'), 'WebhooksSection'),
   },
   origins: {
     needsAdmin: true,
-    Content: lazyRouteComponent(() => import('./origins/origins-section.tsx'), 'OriginsSection'),
+    Content: lazyPart(() => import('./origins/origins-section.tsx'), 'OriginsSection'),
   },
-  audit: { needsAdmin: true, Content: lazyRouteComponent(() => import('./audit/audit-section.tsx'), 'AuditSection') },
+  audit: { needsAdmin: true, Content: lazyPart(() => import('./audit/audit-section.tsx'), 'AuditSection') },
   'usage-events': {
     needsAdmin: true,
-    Content: lazyRouteComponent(() => import('./usage-events/usage-events-section.tsx'), 'UsageEventsSection'),
+    Content: lazyPart(() => import('./usage-events/usage-events-section.tsx'), 'UsageEventsSection'),
   },
 } as const satisfies Record<string, SectionDefinition>;
 
