@@ -20,7 +20,7 @@ export interface ConversationChange {
   owner?: ConversationOwner | null;
 }
 
-export interface ChangedConversation {
+interface ChangedConversation {
   conversation: ConversationRow;
   /** Whether the status changed to `open`. */
   hasReopened: boolean;

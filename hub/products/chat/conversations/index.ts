@@ -3,7 +3,6 @@ export { awaySeconds } from './away-seconds.ts';
 export { listConversations } from './conversation-list.ts';
 export type { ConversationFilter } from './conversation-list.ts';
 export { ConversationWriter } from './conversation-writes.ts';
-export type { ChangedConversation } from './conversation-writes.ts';
 export { maxPageBytes, pageOf, pageText } from './message-page.ts';
 export { MessageWriter } from './message-writes.ts';
 export type { NewMessage } from './message-writes.ts';

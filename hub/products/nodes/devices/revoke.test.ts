@@ -57,7 +57,7 @@ async function createScenario() {
       await port.assertUsable(tx, tenantId, nodeId, request.command, { lock: true });
       await port.dispatch(tx, request);
     },
-    pipelined: async (tx: Transaction) => void (await port.dispatchAtOnce(tx, request)),
+    pipelined: (tx: Transaction) => port.dispatchAtOnce(tx, request),
   };
   const nodes = new Nodes({ db, events, dispatch: () => undefined } as unknown as NodesDependencies);
   const command = async () =>
