@@ -56,6 +56,7 @@ function breakingAfter(statement: string): { db: Database; broke: () => boolean 
     const result = await db.workspace(
       tenant,
       (tx) => {
+        effects.length = 0;
         tx.onCommit = (effect) => effects.push(effect);
         return work(tx);
       },

@@ -152,8 +152,9 @@ export interface EndedRun {
 export interface RerunChanges {
   workflowVersion?: number;
   payload?: JsonObject;
-  /** Users and keys that wrote what the earlier run did, and that count as its starters. */
+  /** Users and keys that wrote what the earlier run did. */
   authoredBy?: string[];
+  /** Users and keys that count as starters of the earlier run. */
   requestedBy?: string[];
 }
 

@@ -132,6 +132,8 @@ export async function openPlatform(
       maxConnections: settings.database.maxConnections,
       applicationName: 'outrigger',
       onError: (error) => logger.warn({ err: error, part: 'database' }, 'a database connection failed and is replaced'),
+      onEffectError: (error) =>
+        logger.error({ err: error, part: 'database' }, 'a transaction was committed, but what follows it failed'),
     }),
   );
   await db.prove();

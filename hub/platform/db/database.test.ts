@@ -500,13 +500,59 @@ test('effects of parts of a joined transaction wait for the commit of the whole,
   expect(calls).toEqual([]);
 });
 
+test('of parts that run side by side, only the effects of the failed one are dropped, also when it registers one late', async () => {
+  const calls: string[] = [];
+  const started = Promise.withResolvers<void>();
+  const failed = Promise.withResolvers<void>();
+  let late: Promise<void> | undefined;
+  await db.joined(async (tx) => {
+    const failing = settle(
+      db.system(async (part) => {
+        started.resolve();
+        await insertSetting(part, 'effects-failed');
+        late = failed.promise.then(() => part.onCommit(() => calls.push('late effect of the failed part')));
+        throw new Error('refused');
+      }),
+    );
+    await started.promise;
+    tx.onCommit(() => calls.push('whole, beside the failed part'));
+    await failing;
+    failed.resolve();
+    await late;
+    await db.system((part) => insertSetting(part, 'effects-kept'));
+  });
+  expect(calls).toEqual(['whole, beside the failed part']);
+  expect(await settingsLike('effects-kept')).toHaveLength(1);
+  expect(await settingsLike('effects-failed')).toHaveLength(0);
+});
+
+test('an effect can begin a transaction on the only connection', async () => {
+  await using small = new Database({
+    url: database.url,
+    maxConnections: 2,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  let load: { total: number; idle: number; waiting: number } | undefined;
+  let next: Promise<unknown> = Promise.resolve();
+  await small.system(async (tx) => {
+    tx.onCommit(() => {
+      ({ load } = small);
+      next = small.system(async () => 'next');
+    });
+  });
+  expect(await next).toBe('next');
+  expect(load).toMatchObject({ total: 1, idle: 1 });
+});
+
 test('an effect that throws is reported, and neither fails its transaction nor keeps the next effect from running', async () => {
   const errors: unknown[] = [];
   await using reporting = new Database({
     url: database.url,
     maxConnections: 3,
     applicationName: 'test',
-    onError: (error) => errors.push(error),
+    onError: () => undefined,
+    onEffectError: (error) => errors.push(error),
   });
   const thrown = new Error('thrown by an effect');
   const calls: string[] = [];

@@ -9,7 +9,7 @@ import { JoinedTransaction } from './joined-transaction.ts';
 import { openPool } from './open-pool.ts';
 import type { DatabaseOptions } from './open-pool.ts';
 import { gatherWrites, keepOpen, workOn } from './transaction.ts';
-import type { Transaction } from './transaction.ts';
+import type { Pending, Transaction } from './transaction.ts';
 
 export {
   DatabaseBusy,
@@ -54,13 +54,13 @@ export class Database implements AsyncDisposable {
   readonly #systemPool: Pool;
   readonly #shares: ConnectionShares;
   readonly #reserveLockTimeoutMs: number;
-  readonly #onError: (error: Error) => void;
+  readonly #onEffectError: (error: unknown) => void;
   #closing = false;
   #tellWritten: (topic: string) => void = () => undefined;
   #isDiskFull = false;
 
   constructor(options: DatabaseOptions) {
-    this.#onError = options.onError;
+    this.#onEffectError = options.onEffectError ?? ((error) => options.onError(error as Error));
     const open = (max: number, role: WorkRole, settings: string) =>
       openPool({ ...options, onError: (error) => this.#closing || options.onError(error) }, max, role, settings);
     const forStatements = Math.max(1, Math.floor(options.maxConnections / 3));
@@ -193,7 +193,7 @@ export class Database implements AsyncDisposable {
     await Promise.all([this.#pool.end(), this.#systemPool.end()]);
   }
 
-  #transaction<Result>(
+  async #transaction<Result>(
     scope: { text: string; tenantId: string | null },
     work: (tx: Transaction) => Promise<Result>,
     { durable = true, readOnly = false, lockTimeoutMs }: TransactionOptions,
@@ -205,7 +205,11 @@ export class Database implements AsyncDisposable {
       const limit = most === undefined ? [] : [`SET LOCAL lock_timeout = ${Math.round(most)}`];
       return `BEGIN${readOnly ? ' READ ONLY' : ''}; ${[...settings, ...limit].join('; ')}`;
     };
-    return this.#repeat(() => this.#once(beginOf, work, readOnly, scope.tenantId));
+    const { answer, pending } = await this.#repeat(() => this.#once(beginOf, work, readOnly, scope.tenantId));
+    // Here the connection is free again, so an effect may begin a transaction.
+    for (const topic of pending.topics) this.#runEffect(() => this.#tellWritten(topic));
+    for (const effect of pending.effects) this.#runEffect(effect);
+    return answer;
   }
 
   /** Tries again what others got in the way of, a few times, each a little later. */
@@ -229,7 +233,7 @@ export class Database implements AsyncDisposable {
     work: (tx: Transaction) => Promise<Result>,
     readOnly: boolean,
     tenantId: string | null,
-  ): Promise<Result> {
+  ): Promise<{ answer: Result; pending: Pending }> {
     const turn = await this.#shares.begin(tenantId);
     const client = await this.#pool.connect().catch((error: unknown) => {
       turn.end();
@@ -264,7 +268,7 @@ export class Database implements AsyncDisposable {
       return committed;
     };
     try {
-      const { answer, written, onCommit } = await workOn(
+      const done = await workOn(
         client,
         (tx) => turn.run(() => work(tx)),
         () => {
@@ -279,15 +283,12 @@ export class Database implements AsyncDisposable {
         commit()
           .catch(() => undefined)
           .finally(release);
-        this.#runEffects(onCommit);
-        return answer;
+        return done;
       }
       // What PostgreSQL answers when a statement had failed and the work went on regardless.
       if ((await commit()).command !== 'COMMIT')
         throw new Error('a transaction was not committed, because a statement of it had failed');
-      for (const topic of written) this.#tellWritten(topic);
-      this.#runEffects(onCommit);
-      return answer;
+      return done;
     } catch (thrown) {
       await begun;
       // That would else look like a server which takes no writes now.
@@ -312,13 +313,11 @@ export class Database implements AsyncDisposable {
   }
 
   /** The transaction took effect, so an effect that throws must not look like a failure of it. */
-  #runEffects(effects: readonly (() => void)[]): void {
-    for (const effect of effects) {
-      try {
-        effect();
-      } catch (error) {
-        this.#onError(error as Error);
-      }
+  #runEffect(effect: () => void): void {
+    try {
+      effect();
+    } catch (error) {
+      this.#onEffectError(error);
     }
   }
 

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { markEffects } from './transaction.ts';
+import { openPart } from './transaction.ts';
 import type { Transaction } from './transaction.ts';
 
 const current = new AsyncLocalStorage<JoinedTransaction>();
@@ -72,15 +72,15 @@ export class JoinedTransaction {
   }
 
   async #savepoint<Result>({ begin }: PartScope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    const nested = new JoinedTransaction(this.#owner, this.#tx, begin, this.#root);
-    const dropEffects = markEffects(this.#tx);
+    const { part, keep } = openPart(this.#tx);
+    const nested = new JoinedTransaction(this.#owner, part, begin, this.#root);
     await this.#tx.query('', `SAVEPOINT part; ${begin}`, []);
     try {
-      const result = await nested.run(() => work(this.#tx));
+      const result = await nested.run(() => work(part));
       await this.#tx.query('', `${this.#scope}; RELEASE SAVEPOINT part`, []);
+      keep();
       return result;
     } catch (error) {
-      dropEffects();
       // When the connection is gone the whole fails with it, and the first error says why.
       await this.#tx.query('', 'ROLLBACK TO SAVEPOINT part; RELEASE SAVEPOINT part', []).catch(() => undefined);
       throw error;

@@ -9,6 +9,8 @@ export interface DatabaseOptions {
   applicationName: string;
   /** Hears of connections that broke while idle; they are replaced by themselves. */
   onError: (error: Error) => unknown;
+  /** Gets what an effect of a committed transaction threw; `onError` if omitted. */
+  onEffectError?: (error: unknown) => unknown;
   lockTimeoutMs?: number;
   statementTimeoutMs?: number;
   queryTimeoutMs?: number;

@@ -12,7 +12,7 @@ export type Transaction = NodePgDatabase & {
   /**
    * Calls `effect` after the commit of the transaction, in the order of the calls. It is dropped if the transaction, or
    * its part of a joined transaction, is rolled back, also before it is tried again. An effect must not throw: what it
-   * throws is logged, because the transaction took effect.
+   * throws is logged, because the transaction took effect. An effect that is registered after the commit is ignored.
    */
   onCommit: (effect: () => void) => void;
 };
@@ -22,27 +22,43 @@ export type PreparedQuery = <Row extends QueryResultRow>(
   values: unknown[],
 ) => Promise<QueryResult<Row>>;
 
-const written = new WeakMap<Transaction, Set<string>>();
+/** What has to wait for the commit of a transaction. */
+export interface Pending {
+  /** Topics of written rows. */
+  topics: Set<string>;
+  effects: (() => void)[];
+}
+
+const pendings = new WeakMap<Transaction, Pending>();
 const commits = new WeakMap<Transaction, () => void>();
-const effects = new WeakMap<Transaction, (() => void)[]>();
 
 /** Notes that a transaction writes rows that somebody may follow live; `Database.onWritten` hears it after the commit. */
 export function noteWritten(tx: Transaction, topic: string): void {
-  const topics = written.get(tx);
-  if (topics === undefined) written.set(tx, new Set([topic]));
-  else topics.add(topic);
+  pendings.get(tx)?.topics.add(topic);
 }
 
-/** The topics that were noted. */
-export function writtenIn(tx: Transaction): Iterable<string> {
-  return written.get(tx) ?? [];
-}
-
-/** Drops the effects of a part that is rolled back. Call the returned function after the rollback. */
-export function markEffects(tx: Transaction): () => void {
-  const list = effects.get(tx);
-  const count = list?.length ?? 0;
-  return () => list?.splice(count);
+/**
+ * The same transaction for a part of it, which may be rolled back alone. What has to wait for the commit belongs to the
+ * part until `keep` hands it to the whole.
+ */
+export function openPart(tx: Transaction): { part: Transaction; keep: () => void } {
+  const pending: Pending = { topics: new Set(), effects: [] };
+  const part = Object.create(tx, {
+    onCommit: {
+      value: (effect: () => void) => {
+        pending.effects.push(effect);
+      },
+    },
+  }) as Transaction;
+  pendings.set(part, pending);
+  return {
+    part,
+    keep() {
+      const whole = pendings.get(tx);
+      for (const topic of pending.topics) whole?.topics.add(topic);
+      whole?.effects.push(...pending.effects);
+    },
+  };
 }
 
 /** Has the commit of a transaction that began as not durable wait for the disk after all. */
@@ -77,14 +93,15 @@ export function gatherWrites({ connection: { stream } }: PoolClient): void {
 }
 
 /**
- * Does the work of a transaction, and answers the topics of what it wrote and the effects of its commit, too. Statements that it issued side by side may go on when one of them has failed
- * it; what they would send then belongs to no transaction any more, or to somebody else's, so it is refused.
+ * Does the work of a transaction, and returns with its result what has to wait for the commit. When one of several
+ * concurrent statements has failed, the others may still send further ones. Those are refused, because the connection may
+ * belong to another transaction then.
  */
 export async function workOn<Result>(
   client: PoolClient,
   work: (tx: Transaction) => Promise<Result>,
   commit: () => void,
-): Promise<{ answer: Result; written: Iterable<string>; onCommit: readonly (() => void)[] }> {
+): Promise<{ answer: Result; pending: Pending }> {
   let isOver = false;
   let firstFailure: Error | undefined;
   const query = ((...given: [QueryConfig]): Promise<QueryResult> => {
@@ -95,20 +112,20 @@ export async function workOn<Result>(
     return answer;
   }) as PoolClient['query'];
   const own = Object.create(client, { query: { value: query } }) as PoolClient;
-  const onCommit: (() => void)[] = [];
+  const pending: Pending = { topics: new Set(), effects: [] };
   const tx = Object.assign(drizzle({ client: own }), {
     query: ((name, text, values) => query({ name, text, values })) as PreparedQuery,
     onCommit: (effect: () => void) => {
-      onCommit.push(effect);
+      pending.effects.push(effect);
     },
   });
-  effects.set(tx, onCommit);
+  pendings.set(tx, pending);
   commits.set(tx, () => {
     isOver = true;
     commit();
   });
   try {
-    return { answer: await work(tx), written: writtenIn(tx), onCommit };
+    return { answer: await work(tx), pending };
   } catch (error) {
     // Statements that were sent behind the one which failed say only that something did.
     throw isInFailedTransaction(error) ? firstFailure : error;

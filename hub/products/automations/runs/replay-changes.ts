@@ -20,7 +20,7 @@ const invalid = (path: string, message: string) =>
 
 /**
  * What a replay has instead of the version and the input of its run. Only the current version can replace that of the
- * run: whoever may run a workflow, but not change it, must not be able to choose an earlier version.
+ * run: a caller who can run a workflow but not change it cannot choose an earlier version.
  * @throws AppError `workflow_inactive`; `validation_failed` for another version, for a version with other steps before
  * `fromStep`, and for an input that does not match the inputs of the version.
  */

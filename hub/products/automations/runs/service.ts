@@ -48,8 +48,7 @@ export interface RunsDependencies {
   /** Enqueues committed jobs. It is called after the commit and never fails. */
   dispatch: (jobs: PromisedJob[]) => void;
   /**
-   * Ends what the open steps of cancelled runs wait for, in the same transaction. @returns a function to call after the
-   * commit.
+   * Ends what the open steps of cancelled runs wait for, in the same transaction.
    */
   onCancel: (tx: Transaction, tenantId: string, runIds: readonly string[]) => Promise<void>;
 }

@@ -121,8 +121,9 @@ export class VisitorChat {
   async rate(visitor: VisitorIdentity, given: { score: number; comment: string }) {
     const { tenantId, conversationId } = visitor;
     return this.#deps.db.workspace(tenantId, async (tx) => {
+      const rating = await rateConversation(tx, this.#deps, visitor, given);
       tx.onCommit(() => this.#deps.changes.publish(tenantId, conversationId, { kind: 'conversation' }));
-      return rateConversation(tx, this.#deps, visitor, given);
+      return rating;
     });
   }
 
