@@ -417,6 +417,17 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
   const note = (page: Page) => page.getByRole('textbox', { name: 'Private note for colleagues' });
   const heading = (page: Page, name: string) => page.getByRole('heading', { level: 2, name }).first();
   const statusOf = async (each: Visitor) => (await conversationOf(each.conversationId)).status;
+  /** Waits until the messages have neither scrolled nor grown in 20 animation frames. */
+  const untilAtRest = (page: Page) =>
+    page.evaluate(`(async () => {
+      const log = document.querySelector('[role=log]');
+      for (let still = 0, before = ''; still < 20; ) {
+        await new Promise(requestAnimationFrame);
+        const now = [log.scrollTop, log.scrollHeight].join();
+        still = now === before ? still + 1 : 0;
+        before = now;
+      }
+    })()`);
   /** Types as fast as a person. */
   const typing = { delay: 40 };
 
@@ -611,7 +622,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await expect.poll(() => maria.hears()).toEqual(['Ben was faster', 'My answer']);
   });
 
-  test('during a slow send, the agent writes on; a refused text returns before the new one', async () => {
+  test('during a slow send, the agent writes and sends more; refused texts return in order', async () => {
     const maria = await visitor('Slow send');
     await maria.say('Hello?');
     await using tab = await openConversation(maria.conversationId);
@@ -623,13 +634,18 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await keyboard.press('Control+Enter');
     await messages(page).getByText('Sending…').waitFor();
     await messages(page).getByText('First').waitFor();
-    await keyboard.type('Second text, typed immediately');
-    expect(await reply(page).inputValue()).toBe('Second text, typed immediately');
+    await keyboard.type('Second');
+    await keyboard.press('Control+Enter');
+    await expect.poll(() => messages(page).getByText('Sending…').count()).toBe(2);
+    await keyboard.type('Third text, typed immediately');
+    expect(await reply(page).inputValue()).toBe('Third text, typed immediately');
+    expect(await maria.hears()).toEqual([]);
     release();
-    await expect.poll(() => maria.hears()).toEqual(['First']);
-    await messages(page).getByText('Sending…').waitFor({ state: 'hidden' });
+    await expect.poll(() => maria.hears()).toEqual(['First', 'Second']);
+    await expect.poll(() => messages(page).getByText('Sending…').count()).toBe(0);
     expect(await messages(page).getByText('First').count()).toBe(1);
-    expect(await reply(page).inputValue()).toBe('Second text, typed immediately');
+    expect(await messages(page).getByText('Second').count()).toBe(1);
+    expect(await reply(page).inputValue()).toBe('Third text, typed immediately');
     await page.unroute('**/messages');
     let fail = () => undefined as unknown;
     const failed = new Promise<void>((done) => (fail = done));
@@ -639,16 +655,19 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
       return route.abort();
     });
     await keyboard.press('Control+Enter');
-    await messages(page).getByText('Sending…').waitFor();
-    await keyboard.type('Thi');
+    await keyboard.type('Fourth');
+    await keyboard.press('Control+Enter');
+    await expect.poll(() => messages(page).getByText('Sending…').count()).toBe(2);
+    await keyboard.type('Fif');
     fail();
-    await messages(page).getByText('Sending…').waitFor({ state: 'hidden' });
-    await keyboard.type('rd');
-    await expect.poll(() => reply(page).inputValue()).toBe('Second text, typed immediately\n\nThird');
+    await expect.poll(() => messages(page).getByText('Sending…').count()).toBe(0);
+    await keyboard.type('th');
+    const returned = 'Third text, typed immediately\n\nFourth\n\nFifth';
+    await expect.poll(() => reply(page).inputValue()).toBe(returned);
     await page.getByText('Draft saved').waitFor();
     await page.reload();
-    await expect.poll(() => reply(page).inputValue()).toBe('Second text, typed immediately\n\nThird');
-    expect(await maria.hears()).toEqual(['First']);
+    await expect.poll(() => reply(page).inputValue()).toBe(returned);
+    expect(await maria.hears()).toEqual(['First', 'Second']);
   });
 
   test('the list follows J over its pages, also with a keyboard of another script', async () => {
@@ -887,7 +906,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await addMessages(hub.database, maria.conversationId, { count: 1_000, content: 'message {n}' });
     await using tab = await open('/app');
     const { page } = tab;
-    // So tall that the messages before and after the first page are read at once.
+    // The pages of messages before and after the first one are read immediately in a window of this height.
     await page.setViewportSize({ width: 1280, height: 1800 });
     await page.goto(`${hub.url}/app/inbox?conversation=${maria.conversationId}&at=500`);
     const linked = messages(page).getByText('message 500', { exact: true });
@@ -897,13 +916,12 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
       return y > 200 && y < 1_600;
     };
     const requests = () => tab.requests.filter((request) => /messages\?.*(before|after)=/.test(request)).length;
-    // Time in which the rows are measured.
-    await page.evaluate('new Promise((done) => setTimeout(done, 500))');
+    await untilAtRest(page);
     expect([await isInView(), requests()]).toEqual([true, 1]);
     await messages(page).hover();
     await page.mouse.wheel(0, -60);
     await expect.poll(requests).toBeGreaterThan(1);
-    await page.evaluate('new Promise((done) => setTimeout(done, 500))');
+    await untilAtRest(page);
     expect(await isInView()).toBe(true);
     expect(tab.complaints).toEqual([]);
   });

@@ -67,7 +67,7 @@ export function Composer({
   const { enterSends } = useStore(preferences);
   const { isConnected } = useStore(useInboxLive().store);
   const { isCurrent, hasNewer } = useStore(thread.store);
-  const { kind, isSaved, outgoing, problem } = useStore(draft.store);
+  const { kind, isSaved, problem } = useStore(draft.store);
   const { text } = draft;
   const { content, uploads } = text;
   const isNote = kind === 'note';
@@ -82,13 +82,7 @@ export function Composer({
   const isClosed = conversation.status === 'closed' && !isNote;
   const wait = isNote ? null : !isCurrent ? inbox.waitForConnection : hasNewer ? inbox.readNewestFirst : null;
   const canSend =
-    !isBlank(text) &&
-    content.length <= maxLength &&
-    uploads === 0 &&
-    outgoing === null &&
-    wait === null &&
-    !isClosed &&
-    newer.isReadable;
+    !isBlank(text) && content.length <= maxLength && uploads === 0 && wait === null && !isClosed && newer.isReadable;
 
   const focus = () => field.current?.focus();
   const write = (changed: string) => {
@@ -190,7 +184,6 @@ export function Composer({
       <DraftFiles draft={draft} onRemoved={focus} />
       <textarea
         ref={field}
-        data-keeps-draft
         dir="auto"
         rows={2}
         aria-label={isNote ? inbox.noteLabel : inbox.replyLabel}
@@ -264,7 +257,6 @@ export function Composer({
         </span>
         <Button
           variant="primary"
-          isBusy={outgoing !== null && !isBlank(text)}
           disabled={!canSend}
           title={enterSends ? inbox.sendWithEnter : inbox.sendWithKeys}
           onClick={() => background(send())}

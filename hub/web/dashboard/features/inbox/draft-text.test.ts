@@ -32,7 +32,7 @@ test('a text that was being sent is part of the stored draft again, except in an
     kind: 'note',
     reply: text('Second'),
     note: text('Mine'),
-    outgoing,
+    outgoing: [outgoing],
     isSaved: true,
     saved: null,
   };
@@ -43,6 +43,10 @@ test('a text that was being sent is part of the stored draft again, except in an
     note: { content: 'Mine' },
     isSaved: false,
   });
+  const both = { ...stored, outgoing: [outgoing, { ...outgoing, content: 'Then' }] };
+  expect(readStoredDraft(JSON.stringify(both))?.reply.content).toBe('First\n\nThen\n\nSecond');
+  expect(readStoredDraft(JSON.stringify({ ...stored, outgoing }))?.reply.content).toBe('First\n\nSecond');
+  expect(readStoredDraft(JSON.stringify({ ...stored, outgoing: null }))).toMatchObject({ outgoing: [], isSaved: true });
   expect(readStoredDraft(value, 'without outgoing')?.reply.content).toBe('Second');
   for (const broken of [null, '', '{', '{"content":"old"}', '{"reply":{"content":1}}'])
     expect(readStoredDraft(broken)).toBeNull();

@@ -26,7 +26,8 @@ export interface StoredDraft {
   kind: DraftKind;
   reply: DraftText;
   note: DraftText;
-  outgoing: Outgoing | null;
+  /** In the order in which they are sent. */
+  outgoing: readonly Outgoing[];
   isSaved: boolean;
   /** The text that the hub has, and since when. */
   saved: { kind: DraftKind; at: string } | null;
@@ -55,6 +56,10 @@ export function joinTexts(returned: DraftText, written: DraftText): DraftText {
   return { content, files: [...returned.files, ...written.files], uploads: written.uploads, seenSeq, seenAt };
 }
 
+/** All texts of a kind that returned, in front of what the agent has written since. */
+export const joinOutgoing = (outgoing: readonly Outgoing[], kind: DraftKind, written: DraftText): DraftText =>
+  outgoing.filter((each) => each.kind === kind).reduceRight((text, each) => joinTexts(each, text), written);
+
 /** A text without the one that returned, which the hub has after all. */
 export function withoutReturned(text: DraftText, { content, files }: DraftText): DraftText {
   const isPart = text.content.startsWith(content);
@@ -73,17 +78,18 @@ export function readStoredDraft(value: string | null, outgoing?: 'without outgoi
   try {
     const stored = JSON.parse(value ?? 'null') as StoredDraft | null;
     if (typeof stored?.reply?.content !== 'string' || typeof stored.note?.content !== 'string') return null;
+    // Dashboards before November 28, 2026 kept one text or null.
+    const sending = [stored.outgoing ?? []].flat().map((each) => ({ ...each, files: [] }));
     const textOf = (kind: DraftKind): DraftText => {
       const text = { ...stored[kind], files: [], uploads: 0 };
-      return outgoing === undefined && stored.outgoing?.kind === kind
-        ? joinTexts({ ...stored.outgoing, files: [] }, text)
-        : text;
+      return outgoing === undefined ? joinOutgoing(sending, kind, text) : text;
     };
     return {
       ...stored,
+      outgoing: sending,
       reply: textOf('reply'),
       note: textOf('note'),
-      isSaved: stored.isSaved && stored.outgoing === null,
+      isSaved: stored.isSaved && sending.length === 0,
     };
   } catch {
     return null;

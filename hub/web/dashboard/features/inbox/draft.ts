@@ -8,7 +8,7 @@ import {
   emptyText,
   isBlank,
   isSame,
-  joinTexts,
+  joinOutgoing,
   kindOf,
   newClientId,
   readStoredDraft,
@@ -26,8 +26,8 @@ export interface DraftState {
   refusedFiles: number;
   /** Whether the hub has the text. It keeps one for each conversation: the shown one, or the other if that is empty. */
   isSaved: boolean;
-  /** What is being sent. */
-  outgoing: Outgoing | null;
+  /** What is being sent, one after the other. */
+  outgoing: readonly Outgoing[];
   problem: unknown;
 }
 
@@ -52,6 +52,7 @@ export class Draft {
   #returned: Outgoing | null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #saving: Promise<void> | null = null;
+  #sending: Promise<unknown> = Promise.resolve();
   readonly #uploads: Uploads;
 
   constructor(params: { tenantId: string; id: string }, storageKey: string, onChange: () => void) {
@@ -62,7 +63,7 @@ export class Draft {
     const stored = readStoredDraft(localStorage.getItem(storageKey));
     this.#saved = stored?.saved ?? null;
     this.#isRestored = stored !== null;
-    this.#returned = stored?.outgoing ?? null;
+    this.#returned = stored?.outgoing[0] ?? null;
     const { reply, note, kind } = stored ?? { reply: emptyText, note: emptyText, kind: 'reply' };
     this.store = new Store<DraftState>({
       kind,
@@ -70,7 +71,7 @@ export class Draft {
       note,
       refusedFiles: 0,
       isSaved: stored?.isSaved ?? true,
-      outgoing: null,
+      outgoing: [],
       problem: null,
     });
     this.flush();
@@ -97,7 +98,7 @@ export class Draft {
     const { isSaved, outgoing, kind } = this.store.state;
     const isRestored = this.#isRestored;
     this.#isRestored = false;
-    if (!isSaved || outgoing !== null) return;
+    if (!isSaved || outgoing.length > 0) return;
     if (draft === null) {
       // Another browser sent or deleted what this one has stored.
       if (isRestored && this.#saved !== null) this.#set({ [this.#saved.kind]: emptyText });
@@ -115,7 +116,7 @@ export class Draft {
   /** Takes over what another tab of this browser wrote or sent, unless this page has an unsaved text. */
   noteStored(value: string | null): void {
     const { isSaved, outgoing } = this.store.state;
-    if (!isSaved || outgoing !== null) return;
+    if (!isSaved || outgoing.length > 0) return;
     const stored = readStoredDraft(value, 'without outgoing');
     this.#saved = stored?.saved ?? this.#saved;
     this.#set({ reply: stored?.reply ?? emptyText, note: stored?.note ?? emptyText });
@@ -132,7 +133,7 @@ export class Draft {
     }
     const { isSaved, outgoing } = this.store.state;
     const saved = this.#saved;
-    if (saved === null || !isSaved || outgoing !== null) return;
+    if (saved === null || !isSaved || outgoing.length > 0) return;
     const { content, files } = this.store.state[saved.kind];
     const text = content.trim();
     if (text === '' || files.length > 0) return;
@@ -183,26 +184,40 @@ export class Draft {
   }
 
   /**
-   * Sends the shown text. It leaves the draft immediately, so that the agent can write the next one, and returns to it
-   * if the hub does not accept it.
+   * Sends the shown text, after those that are still being sent. It leaves the draft immediately, so that the agent can
+   * write the next one, and returns to it if the hub does not accept it or one before it.
    * @returns the message; null if the hub refused it, with the reason in `problem`.
    */
   async send(lastSeenSeq: number): Promise<InboxMessage | null> {
-    const { kind, outgoing: earlier } = this.store.state;
+    const { kind } = this.store.state;
     const { text } = this;
-    if (earlier !== null || isBlank(text)) return null;
+    if (isBlank(text)) return null;
     const content = text.content.trim();
-    const attachmentIds = text.files.map(({ id }) => id);
     // A repeated request with the same id is stored once.
     const clientId =
       (isSame(this.#returned, { ...text, kind, content }) ? this.#returned?.clientId : null) ?? newClientId();
     const outgoing: Outgoing = { ...text, kind, content, clientId, sentAt: new Date().toISOString() };
     clearTimeout(this.#timer);
-    this.#set({ [kind]: { ...emptyText, uploads: text.uploads }, outgoing, problem: null, refusedFiles: 0 });
+    this.#set({
+      [kind]: { ...emptyText, uploads: text.uploads },
+      outgoing: [...this.store.state.outgoing, outgoing],
+      problem: null,
+      refusedFiles: 0,
+    });
     this.#keep();
+    // A draft that arrives after the message would appear again.
+    const earlier = Promise.all([this.#sending, this.#saving]);
+    const sending = this.#request(outgoing, lastSeenSeq, earlier);
+    this.#sending = sending;
+    return sending;
+  }
+
+  async #request(outgoing: Outgoing, lastSeenSeq: number, earlier: Promise<unknown>): Promise<InboxMessage | null> {
+    await earlier;
+    // It went back to the draft together with an earlier one.
+    if (!this.store.state.outgoing.includes(outgoing)) return null;
+    const { kind, content, clientId, files } = outgoing;
     try {
-      // A draft that arrives after the message would appear again.
-      await this.#saving;
       const message = await client.call(
         'sendInboxMessage',
         {
@@ -211,7 +226,7 @@ export class Draft {
             content,
             private: kind === 'note',
             clientId,
-            attachmentIds,
+            attachmentIds: files.map(({ id }) => id),
             ...(kind === 'note' ? {} : { lastSeenSeq }),
           },
         },
@@ -221,16 +236,21 @@ export class Draft {
       this.#returned = null;
       this.#saved = { kind, at: message.createdAt };
       // Sending deletes the draft of the hub, also that of the other kind.
-      this.#set({ outgoing: null, isSaved: this.isEmpty });
+      this.#set({
+        outgoing: this.store.state.outgoing.filter((each) => each !== outgoing),
+        isSaved: this.isEmpty,
+      });
       this.#keep();
       if (!this.isEmpty) this.#saveLater(saveAfterMs);
       return message;
     } catch (error) {
       noteFailure(error);
       this.#returned = outgoing;
+      const { outgoing: all, reply, note } = this.store.state;
       this.#set({
-        [kind]: joinTexts(outgoing, this.store.state[kind]),
-        outgoing: null,
+        reply: joinOutgoing(all, 'reply', reply),
+        note: joinOutgoing(all, 'note', note),
+        outgoing: [],
         isSaved: false,
         problem: error,
       });
@@ -263,7 +283,7 @@ export class Draft {
     const { kind, reply, note, outgoing, isSaved } = this.store.state;
     const stored: StoredDraft = { kind, reply, note, outgoing, isSaved, saved: this.#saved };
     try {
-      if (isSaved && outgoing === null && reply.content === '' && note.content === '')
+      if (isSaved && outgoing.length === 0 && reply.content === '' && note.content === '')
         localStorage.removeItem(this.#storageKey);
       else localStorage.setItem(this.#storageKey, JSON.stringify(stored));
     } catch {
@@ -283,7 +303,7 @@ export class Draft {
 
   async #save(): Promise<void> {
     const { isSaved, outgoing } = this.store.state;
-    if (isSaved || outgoing !== null) return;
+    if (isSaved || outgoing.length > 0) return;
     const kind = this.#savedKind;
     const { content } = this.store.state[kind];
     try {

@@ -49,28 +49,29 @@ export interface ThreadControls {
   goToNewest: () => void;
 }
 
-/** The message that is being sent, as it will appear; null when the thread has it already. */
-function useOutgoing(draft: Draft, messages: readonly InboxMessage[], conversationId: string): InboxMessage | null {
+/** The messages that are being sent, as they will appear, without those that the thread has already. */
+function useOutgoing(draft: Draft, messages: readonly InboxMessage[], conversationId: string): InboxMessage[] {
   const { outgoing } = useStore(draft.store);
   const { ownId } = usePeople();
-  if (outgoing === null || messages.some(({ clientId }) => clientId === outgoing.clientId)) return null;
-  return {
-    id: outgoing.clientId,
-    conversationId,
-    seq: null,
-    content: outgoing.content,
-    senderType: 'agent',
-    senderId: ownId,
-    senderName: null,
-    senderPicture: null,
-    attachments: [...outgoing.files],
-    clientId: outgoing.clientId,
-    createdAt: outgoing.sentAt,
-    position: 0,
-    private: outgoing.kind === 'note',
-    sources: [],
-    tools: [],
-  };
+  return outgoing
+    .filter((each) => !messages.some(({ clientId }) => clientId === each.clientId))
+    .map(({ kind, content, files, clientId, sentAt }) => ({
+      id: clientId,
+      conversationId,
+      seq: null,
+      content,
+      senderType: 'agent',
+      senderId: ownId,
+      senderName: null,
+      senderPicture: null,
+      attachments: [...files],
+      clientId,
+      createdAt: sentAt,
+      position: 0,
+      private: kind === 'note',
+      sources: [],
+      tools: [],
+    }));
 }
 
 /** The messages of a conversation. Only visible ones are elements, so that 10,000 stay smooth. */
@@ -92,7 +93,7 @@ export function ThreadView({
   const now = new Date(useNow());
   const { messages: received, isLoaded, hasOlder, hasNewer, isReading, error } = useStore(thread.store);
   const outgoing = useOutgoing(draft, received, conversation.id);
-  const messages = outgoing === null || hasNewer ? received : [...received, outgoing];
+  const messages = outgoing.length === 0 || hasNewer ? received : [...received, ...outgoing];
   const { go } = useInboxAddress();
   const box = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
@@ -164,7 +165,7 @@ export function ThreadView({
     ({ seq, senderType }) => senderType !== 'visitor' && seq !== null && seq <= conversation.visitorReadSeq,
   );
   const isLastSeen =
-    lastSeen !== undefined && messages.findLast(({ seq }) => seq !== null) === lastSeen && outgoing === null;
+    lastSeen !== undefined && messages.findLast(({ seq }) => seq !== null) === lastSeen && outgoing.length === 0;
   const newest = messages.at(-1);
   return (
     <div className="relative flex min-h-0 grow flex-col">
@@ -214,7 +215,7 @@ export function ThreadView({
                   continues={continues}
                   isFound={message.position === at}
                   isSeen={isLastSeen && message === lastSeen}
-                  isOutgoing={message === outgoing}
+                  isOutgoing={outgoing.includes(message)}
                 />
               </div>
             );
