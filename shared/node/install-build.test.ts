@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -55,8 +65,11 @@ test('the same build again does not replace the build before it', () => {
 
 test('files with fixed names are those of the newest build, and leftovers of a stopped installation are deleted', () => {
   installBuild(buildOf('one'), target);
-  writeFileSync(join(target, 'assets/page-one00000.js.partial'), 'half');
-  writeFileSync(join(target, 'widget.js.partial'), 'half');
+  const anHourAgo = Date.now() / 1000 - 3600;
+  for (const name of ['assets/page-one00000.js.partial', 'widget.js.partial']) {
+    writeFileSync(join(target, name), 'half');
+    utimesSync(join(target, name), anHourAgo, anHourAgo);
+  }
   installBuild(buildOf('two'), target);
   expect(read('widget.js')).toBe('loader of two');
   expect(read('assets/licenses.md')).toBe('licenses of two');
@@ -65,11 +78,31 @@ test('files with fixed names are those of the newest build, and leftovers of a s
   expect(readdirSync(join(target, 'assets')).filter((name) => name.endsWith('.partial'))).toEqual([]);
 });
 
-test('a build that recorded no generations counts as the build before', () => {
+test('a partial file that another process may still write stays', () => {
   installBuild(buildOf('one'), target);
-  rmSync(join(target, 'generations.json'));
+  writeFileSync(join(target, 'widget.js.partial'), 'half');
+  installBuild(buildOf('two'), target);
+  expect(read('widget.js.partial')).toBe('half');
+});
+
+test.each([
+  ['is missing', () => rmSync(join(target, 'generations.json'))],
+  ['is cut off', () => truncateSync(join(target, 'generations.json'), 20)],
+  ['has other content', () => writeFileSync(join(target, 'generations.json'), '{"current":"all","previous":[1]}')],
+])('when the record of generations %s, all files count as the build before', (_, damage) => {
+  installBuild(buildOf('one'), target);
+  damage();
   installBuild(buildOf('two'), target);
   expect(scripts()).toEqual(['page-one00000.js', 'page-two00000.js', 'page-unchange.js']);
+  installBuild(buildOf('three'), target);
+  expect(scripts()).toEqual(['page-three000.js', 'page-two00000.js', 'page-unchange.js']);
+});
+
+test('a script that a crash cut off is written again', () => {
+  installBuild(buildOf('one'), target);
+  truncateSync(join(target, 'assets/page-one00000.js'), 3);
+  installBuild(buildOf('one'), target);
+  expect(read('assets/page-one00000.js')).toBe('script of one');
 });
 
 test('a selection of files keeps the scripts of one build before, too', () => {

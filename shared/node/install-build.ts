@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -15,6 +16,10 @@ import { dirname, join, relative } from 'node:path';
 export const manifest = 'assets.json';
 /** Which files of the folder `assets` belong to which build. */
 const generationsFile = 'generations.json';
+const partialEnding = '.partial';
+
+/** Another process may still write a partial file that is younger than this, in milliseconds. */
+const partialAgeMs = 10 * 60_000;
 
 interface Generations {
   current: string[];
@@ -28,11 +33,27 @@ const filesIn = (folder: string) =>
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
 
-function readGenerations(target: string): Generations | null {
-  const file = join(target, generationsFile);
-  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Generations;
-  // A build from before the file was introduced.
-  return existsSync(join(target, manifest)) ? { current: filesIn(join(target, 'assets')), previous: [] } : null;
+const isNames = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((name) => typeof name === 'string');
+
+function parseGenerations(file: string): Generations | null {
+  try {
+    const { current, previous } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Record<string, unknown>>;
+    return isNames(current) && isNames(previous) ? { current, previous } : null;
+  } catch {
+    return null;
+  }
+}
+
+function readGenerations(target: string): Generations {
+  if (!existsSync(join(target, manifest))) return { current: [], previous: [] };
+  // Without a record, or with a damaged one, all files count as the present build, and the next build replaces them.
+  return (
+    parseGenerations(join(target, generationsFile)) ?? {
+      current: filesIn(join(target, 'assets')).filter((name) => !name.endsWith(partialEnding)),
+      previous: [],
+    }
+  );
 }
 
 const isSame = (one: readonly string[], other: readonly string[]) =>
@@ -40,29 +61,51 @@ const isSame = (one: readonly string[], other: readonly string[]) =>
 
 /** Whether the name of a file contains a hash of its content, so that a file with this name is the same file. */
 const hasHash = (name: string) => /-[\w-]{8}\.(?:js|css)(?:\.gz|\.br)?$/.test(name);
+/** A crash can leave a file with fewer bytes. */
+const isInstalled = (built: string, installed: string) =>
+  hasHash(built) && existsSync(installed) && statSync(installed).size === statSync(built).size;
+
+const isYoung = (path: string) => Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < partialAgeMs;
 
 /**
  * Installs a build of the pages: replaces the files of the target folder, each atomically and `assets.json` last, because
  * a running hub may read them. The scripts and styles of one build before stay, so that tabs that were opened before an
  * upgrade can load the rest of their pages. Older ones are deleted. To install the same build again changes nothing.
  * @param isWanted selects files of the build.
+ * @returns the names of the files of the build before, in the folder `assets`.
  */
-export function installBuild(build: string, target: string, isWanted: (name: string) => boolean = () => true): void {
+export function installBuild(
+  build: string,
+  target: string,
+  isWanted: (name: string) => boolean = () => true,
+): readonly string[] {
   const earlier = readGenerations(target);
   const current = filesIn(join(build, 'assets')).filter((name) => isWanted(join('assets', name)));
-  const previous = earlier === null ? [] : isSame(earlier.current, current) ? earlier.previous : earlier.current;
+  const there = new Set(existsSync(join(target, 'assets')) ? filesIn(join(target, 'assets')) : []);
+  const previous = (isSame(earlier.current, current) ? earlier.previous : earlier.current).filter((name) =>
+    there.has(name),
+  );
   const built = filesIn(build).filter((name) => isWanted(name) && name !== generationsFile);
   const put = (name: string, write: (path: string) => void) => {
     const path = join(target, name);
-    const partial = `${path}.${randomUUID()}`;
+    const partial = `${path}.${randomUUID()}${partialEnding}`;
     mkdirSync(dirname(path), { recursive: true });
-    write(partial);
-    renameSync(partial, path);
+    try {
+      write(partial);
+      renameSync(partial, path);
+    } catch (error) {
+      rmSync(partial, { force: true });
+      throw error;
+    }
   };
   for (const name of built.toSorted((left, right) => Number(left === manifest) - Number(right === manifest)))
-    if (!hasHash(name) || !existsSync(join(target, name))) put(name, (path) => copyFileSync(join(build, name), path));
+    if (!isInstalled(join(build, name), join(target, name))) put(name, (path) => copyFileSync(join(build, name), path));
   const generations: Generations = { current, previous };
   put(generationsFile, (path) => writeFileSync(path, `${JSON.stringify(generations)}\n`));
   const kept = new Set([...built, ...previous.map((name) => join('assets', name)), generationsFile]);
-  for (const name of filesIn(target)) if (!kept.has(name)) rmSync(join(target, name), { force: true });
+  for (const name of filesIn(target)) {
+    const isWritten = name.endsWith(partialEnding) && isYoung(join(target, name));
+    if (!kept.has(name) && !isWritten) rmSync(join(target, name), { force: true });
+  }
+  return previous;
 }

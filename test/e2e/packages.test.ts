@@ -225,13 +225,14 @@ test('a packed hub serves the scripts of the version before it, and not those of
   const first = readdirSync(assets).find((name) => /^dashboard-runs-page-.*\.js$/.test(name)) ?? '';
   const nameOf = (version: number) => (version === 1 ? first : first.replace(/.\.js$/, `${version}.js`));
   const port = String(await freePort());
-  const env = { OUTRIGGER_HOME: join(folder, 'updated-data'), PORT: port, NODE_ENV: 'production' };
-  const statuses = async (versions: number[]) => {
+  const data = join(folder, 'updated-data');
+  const env = { OUTRIGGER_HOME: data, PORT: port, NODE_ENV: 'production' };
+  const statuses = async (versions: number[], ...names: string[]) => {
     const started = startCommand(['outrigger', 'start'], { cwd: hub.home, path: hub.path, env });
     await started.prints(/ready at/);
     const found = await Promise.all(
-      versions.map(
-        async (version) => (await fetch(`http://127.0.0.1:${port}/widget/assets/${nameOf(version)}`)).status,
+      [...versions.map(nameOf), ...names].map(
+        async (name) => (await fetch(`http://127.0.0.1:${port}/widget/assets/${name}`)).status,
       ),
     );
     await started.stop();
@@ -249,6 +250,13 @@ test('a packed hub serves the scripts of the version before it, and not those of
   expect(await statuses([1, 2])).toEqual([200, 200]);
   update(3);
   expect(await statuses([1, 2, 3])).toEqual([404, 200, 200]);
+  // Only files that the hub put there are served.
+  writeFileSync(join(data, 'pages/assets/stray-AAAAAAAA.js'), 'stray');
+  expect(await statuses([3], 'stray-AAAAAAAA.js')).toEqual([200, 404]);
+  // The pages of this version do not depend on the data folder.
+  rmSync(join(data, 'pages'), { recursive: true });
+  writeFileSync(join(data, 'pages'), 'no folder');
+  expect(await statuses([2, 3])).toEqual([404, 200]);
 });
 
 describe('the commands of a checkout', () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -40,18 +40,23 @@ const builtFolder = join(import.meta.dirname, '../../../web/dist');
 /** Whether this is the compiled package. An update of the package replaces all of its files. */
 const isPackage = import.meta.filename.endsWith('.js');
 
-/** Folder with the assets of this version and the version before; null if only `builtFolder` has assets. */
-let keptFolder: string | null = null;
+/** Assets of the version before this one, by name, from the data folder. */
+const previousAssets = new Map<string, BuiltFile>();
 
 /**
  * Keeps the assets of this version in the data folder until the version after the next one starts, and serves those of
  * the version before, so that tabs that were opened before an upgrade keep working. For a hub that is installed as a
  * package: in a checkout, the build keeps them in its own folder. Called before the first `builtFiles`.
+ * @throws when the data folder cannot be read or written. The assets of this version do not depend on it.
  */
 export function keepAssets(home: string): void {
   if (!isPackage) return;
-  keptFolder = join(home, 'pages');
-  installBuild(builtFolder, keptFolder, (name) => name === manifest || dirname(name) === 'assets');
+  const folder = join(home, 'pages');
+  // Other users of the machine must not add scripts to the pages.
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const previous = installBuild(builtFolder, folder, (name) => name === manifest || dirname(name) === 'assets');
+  for (const name of previous)
+    if (Object.hasOwn(types, extname(name))) previousAssets.set(name, readBuilt(join(folder, 'assets', name)));
 }
 
 const types: Record<string, string> = {
@@ -132,12 +137,9 @@ const notBuilt = (cause: unknown) =>
   );
 
 function readList(folder: string): BuiltFiles {
-  const assets = new Map<string, BuiltFile>();
-  // Those of this version first: the data folder has them, too.
-  const kept = keptFolder === null ? '' : join(keptFolder, 'assets');
-  for (const part of [join(folder, 'assets'), ...(existsSync(kept) ? [kept] : [])])
-    for (const name of readdirSync(part))
-      if (Object.hasOwn(types, extname(name)) && !assets.has(name)) assets.set(name, readBuilt(join(part, name)));
+  const assets = new Map(previousAssets);
+  for (const name of readdirSync(join(folder, 'assets')))
+    if (Object.hasOwn(types, extname(name))) assets.set(name, readBuilt(join(folder, 'assets', name)));
   return {
     loader: readBuilt(join(folder, 'widget.js')),
     pushWorker: readBuilt(join(folder, 'push-worker.js')),
