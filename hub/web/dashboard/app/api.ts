@@ -98,10 +98,15 @@ export function pagedQuery<Id extends PageOperationId>(id: Id, input?: Input<Id>
   });
 }
 
-/** Whether the same request may succeed when it is repeated: the hub was not reached, or is overloaded. */
+/**
+ * Whether the same request may succeed when it is repeated: the hub was not reached, is overloaded, or is still working on
+ * an earlier attempt.
+ */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof ApiError)) return error instanceof TypeError;
-  return error.status === 429 || (error.status >= 500 && error.status !== 501);
+  return (
+    error.code === 'idempotency_in_progress' || error.status === 429 || (error.status >= 500 && error.status !== 501)
+  );
 }
 
 /** Milliseconds before an attempt is repeated. Follows `Retry-After`. */

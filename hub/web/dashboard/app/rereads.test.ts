@@ -49,7 +49,7 @@ describe('rereads', () => {
     stop();
   });
 
-  test('numbers keep their interval after a gap in the events, which reads everything again at once', async () => {
+  test('after a gap in the events, everything is read again at once, and numbers then wait for their usual interval', async () => {
     const { reads, stop } = await show();
     const rereads = new Rereads(cache);
     rereads.request(key);

@@ -1,9 +1,14 @@
-import { currentAddress, nameOf, noteField, storageKey, textFields } from './typed-texts.ts';
+import { currentAddress, forgetTexts, keptFields, nameOf, noteField, storageKey } from './typed-texts.ts';
 import type { KeptTexts, TextField } from './typed-texts.ts';
 
-function read(): KeptTexts | null {
+/** Older texts are forgotten. */
+const maxAgeMs = 3_600_000;
+
+function read(userId: string): KeptTexts | null {
   try {
-    return JSON.parse(sessionStorage.getItem(storageKey) ?? 'null') as KeptTexts | null;
+    const kept = JSON.parse(sessionStorage.getItem(storageKey) ?? 'null') as KeptTexts | null;
+    if (kept === null || !Array.isArray(kept.texts)) return null;
+    return kept.userId === userId && Date.now() - kept.keptAt < maxAgeMs ? kept : null;
   } catch {
     return null;
   }
@@ -15,7 +20,7 @@ function type(field: TextField, value: string): void {
   // React replaces the setter of the element, and ignores an event without a change that it has not seen.
   const prototype: object = Object.getPrototypeOf(field) as object;
   Object.getOwnPropertyDescriptor(prototype, 'value')?.set?.call(field, value);
-  field.dispatchEvent(new Event(field instanceof HTMLSelectElement ? 'change' : 'input', { bubbles: true }));
+  field.dispatchEvent(new Event('input', { bubbles: true }));
 }
 
 /**
@@ -25,9 +30,9 @@ function type(field: TextField, value: string): void {
  * @param onRestored called once, after the first field.
  */
 export function restoreTexts(userId: string, onRestored: () => void): void {
-  const kept = read();
-  if (kept?.userId !== userId) {
-    sessionStorage.removeItem(storageKey);
+  const kept = read(userId);
+  if (kept === null) {
+    forgetTexts();
     return;
   }
   const waiting = new Map(kept.texts.map((text) => [text.name, text]));
@@ -35,7 +40,7 @@ export function restoreTexts(userId: string, onRestored: () => void): void {
   let hasRestored = false;
   const end = () => {
     observer.disconnect();
-    sessionStorage.removeItem(storageKey);
+    forgetTexts();
   };
   const fill = () => {
     if (currentAddress() !== kept.address) {
@@ -43,7 +48,7 @@ export function restoreTexts(userId: string, onRestored: () => void): void {
       return;
     }
     hasArrived = true;
-    for (const field of document.querySelectorAll<TextField>(textFields)) {
+    for (const field of document.querySelectorAll<TextField>(keptFields)) {
       const name = nameOf(field);
       const text = waiting.get(name);
       if (text === undefined || field.disabled || field.value !== text.initial) continue;

@@ -16,6 +16,7 @@ import { SearchDialog } from './search-dialog.tsx';
 import { useSession } from './session.tsx';
 import { ShortcutsDialog } from './shortcuts-dialog.tsx';
 import { SignInDialog } from './sign-in-dialog.tsx';
+import { forgetTexts } from './typed-texts.ts';
 import { useStore } from './use-store.ts';
 
 function Logo() {
@@ -68,7 +69,7 @@ function UserMenu() {
       </span>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         {/* A form sends no `Idempotency-Key`. A session that has ended can be ended again. */}
-        <form method="post" action="/sign-out">
+        <form method="post" action="/sign-out" onSubmit={forgetTexts}>
           <button type="submit" className="text-accent hover:underline">
             {common.signOut}
           </button>

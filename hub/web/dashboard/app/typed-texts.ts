@@ -4,10 +4,10 @@
  * again.
  */
 
-export type TextField = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
+export type TextField = HTMLInputElement | HTMLTextAreaElement;
 
 export interface TypedText {
-  /** Identifies the field on its page, see `nameOf`. */
+  /** Value of `data-keep` of the field. */
   name: string;
   /** Value when the user came to the field. It is filled again only over this value, so that no newer one is lost. */
   initial: string;
@@ -18,32 +18,24 @@ export interface KeptTexts {
   userId: string;
   /** Path and query of the page with the fields. */
   address: string;
+  /** In milliseconds since 1970. */
+  keptAt: number;
   texts: TypedText[];
 }
 
 /** In the storage of the tab, so that other tabs do not get the texts. */
 export const storageKey = 'outrigger.typed';
 
-// Passwords and fields that the browser must not keep (keys, tokens) are never stored. A field with a draft of its own
-// keeps its text itself.
-export const textFields =
-  ':is(input:not([type]), input:is([type=text], [type=search], [type=email], [type=url], [type=tel], [type=number], [type=date], [type=time], [type=datetime-local]), textarea, select):not([data-keeps-draft], [autocomplete=off])';
+/**
+ * Fields whose text is kept: those that ask for it, because it is long and not secret. The value of `data-keep` names
+ * the field and its object, so that a text does not return into the field of another object.
+ */
+export const keptFields = '[data-keep]';
 
-const isTextField = (target: EventTarget | null): target is TextField =>
-  target instanceof Element && target.matches(textFields);
+export const nameOf = (field: TextField) => field.dataset['keep'] ?? '';
 
-const labelOf = (field: TextField) =>
-  field.labels?.[0]?.textContent ?? field.getAttribute('aria-label') ?? field.getAttribute('name') ?? '';
-
-/** The dialog, the label and the number of a field among those with the same label. */
-export function nameOf(field: TextField): string {
-  const dialog = field.closest('dialog');
-  const label = labelOf(field);
-  const same = [...(dialog ?? document).querySelectorAll<TextField>(textFields)].filter(
-    (other) => other.closest('dialog') === dialog && labelOf(other) === label,
-  );
-  return JSON.stringify([dialog?.querySelector('h2')?.textContent ?? '', label, same.indexOf(field)]);
-}
+const isKept = (target: EventTarget | null): target is TextField =>
+  target instanceof Element && target.matches(keptFields);
 
 export const currentAddress = () => location.pathname + location.search;
 
@@ -55,7 +47,7 @@ export function noteField(field: TextField): void {
 }
 
 /** What the user typed on the page that is shown, and did not save. */
-function typedTexts(): Omit<KeptTexts, 'userId'> | null {
+function typedTexts(): Pick<KeptTexts, 'address' | 'texts'> | null {
   for (const field of visited.keys()) if (!field.isConnected) visited.delete(field);
   const typed = [...visited].filter(([field, { initial }]) => field.value !== initial);
   const address = typed.at(-1)?.[1].address;
@@ -75,7 +67,7 @@ let user = '';
 /** Notes the fields to which the user of the page comes. */
 export function watchFields(userId: string): void {
   user = userId;
-  document.addEventListener('focusin', ({ target }) => isTextField(target) && noteField(target));
+  document.addEventListener('focusin', ({ target }) => isKept(target) && noteField(target));
 }
 
 /**
@@ -83,12 +75,16 @@ export function watchFields(userId: string): void {
  * @returns the address of that page; null if nothing was typed, or if the browser does not store it.
  */
 export function keepTypedTexts(): string | null {
-  const kept = typedTexts() ?? leftBehind;
-  if (kept === null) return null;
+  const typed = typedTexts() ?? leftBehind;
+  if (typed === null) return null;
+  const kept: KeptTexts = { ...typed, userId: user, keptAt: Date.now() };
   try {
-    sessionStorage.setItem(storageKey, JSON.stringify({ ...kept, userId: user } satisfies KeptTexts));
+    sessionStorage.setItem(storageKey, JSON.stringify(kept));
     return kept.address;
   } catch {
     return null;
   }
 }
+
+/** Forgets the texts that are kept, as when the user signs out. */
+export const forgetTexts = () => sessionStorage.removeItem(storageKey);

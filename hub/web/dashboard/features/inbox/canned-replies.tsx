@@ -60,6 +60,7 @@ function CannedReplyForm({ reply, onDone }: { reply: CannedReply | null; onDone:
         {(attributes) => (
           <TextArea
             {...attributes}
+            data-keep={`canned reply ${reply?.id ?? 'new'}`}
             rows={5}
             dir="auto"
             value={content}

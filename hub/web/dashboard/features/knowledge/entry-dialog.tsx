@@ -27,6 +27,7 @@ export function EntryDialog({
   const [draft, setDraft] = useState(entry);
   const [isChecked, setChecked] = useState(false);
   const missing = (text: string) => (isChecked && text.trim() === '' ? words.common.required : null);
+  const name = isNew ? 'new' : entry.id;
   const save = () => {
     setChecked(true);
     if (draft.question.trim() !== '' && draft.answer.trim() !== '') onSave(draft);
@@ -37,6 +38,7 @@ export function EntryDialog({
         {(attributes) => (
           <Input
             {...attributes}
+            data-keep={`question ${name}`}
             maxLength={1_000}
             value={draft.question}
             onChange={(event) => setDraft({ ...draft, question: event.target.value })}
@@ -47,6 +49,7 @@ export function EntryDialog({
         {(attributes) => (
           <TextArea
             {...attributes}
+            data-keep={`answer ${name}`}
             rows={6}
             maxLength={20_000}
             value={draft.answer}

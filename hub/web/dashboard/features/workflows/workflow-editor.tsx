@@ -130,6 +130,7 @@ export function WorkflowEditor({ workflow }: { workflow: Workflow | null }) {
       </p>
       <TextArea
         ref={field}
+        data-keep="workflow"
         aria-label={texts.document}
         aria-invalid={problem !== null || error !== null || undefined}
         className="h-[60vh] min-h-64 font-mono text-sm"

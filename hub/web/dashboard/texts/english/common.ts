@@ -71,7 +71,7 @@ export const common = {
   toHome: 'Go to Home',
   pageFailed: 'This page failed',
   updated: 'Outrigger was updated',
-  updatedText: 'Load the page again to use the new version.',
+  updatedText: 'Load the page again to use the new version. If that fails, the hub cannot be reached now.',
   keptHere: 'What you typed is kept. It is there again after you load the page.',
   keptBefore: 'What you typed on the page before is kept.',
   toTyped: 'Go back to what you typed',

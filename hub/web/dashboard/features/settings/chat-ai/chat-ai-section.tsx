@@ -68,6 +68,7 @@ function ChatAiForm({ server }: { server: Response }) {
       <Section title={words.style}>
         <LongTextField
           label={words.labels.businessProfile}
+          data-keep="business profile"
           hint={words.profileHint}
           isOptional
           rows={5}

@@ -47,7 +47,14 @@ export function LongTextField({
   error,
   isOptional,
   ...rest
-}: ControlProps & { value: string; onChange: (value: string) => void; rows?: number; maxLength?: number }) {
+}: ControlProps & {
+  value: string;
+  onChange: (value: string) => void;
+  rows?: number;
+  maxLength?: number;
+  /** Keeps the text when the page must be loaded again. */
+  'data-keep'?: string;
+}) {
   return (
     <Field label={label} hint={hint} error={error} isOptional={isOptional}>
       {(attributes) => (

@@ -105,6 +105,7 @@ function PolicyForm({ server }: { server: Policy }) {
       <Section title={words.agents}>
         <LongTextField
           label={words.labels.standingOrders}
+          data-keep="standing orders"
           hint={words.ordersHint}
           isOptional
           rows={5}
