@@ -113,7 +113,7 @@ describe.skipIf(!canOpenDashboard)('the sign-up page (needs Chromium)', () => {
     expect(await canSignIn(email)).toBe(false);
   });
 
-  test('keeps what was typed, except the passwords, when the address or the name is taken, and signs nobody in', async () => {
+  test('when the address or the name is taken, the form keeps all fields except the passwords, and the browser is not signed in', async () => {
     const [first, second] = [newPerson(), newPerson()];
     await hub.client().call('signUp', { body: { ...first, password } });
     await using tab = await open('/sign-up');

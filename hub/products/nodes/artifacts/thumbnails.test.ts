@@ -135,7 +135,7 @@ test('the process gets no environment variables', async () => {
 /** A picture whose copy the program never makes. */
 const stuck = `process.on('message', ({ picture }) => { if (picture[0] === 1) process.send({ copy: picture }); }); process.send('ready')`;
 
-test('a workspace with many slow pictures does not fill the queue, and nobody waits long', async () => {
+test('one workspace cannot fill the queue with slow pictures, and no request waits longer than the limit', async () => {
   const { made } = thumbnails({ pictureMs: 2_000, waitMs: 200, program: programOf(stuck) });
   const slow = Array.from({ length: 20 }, (_value, index) => artifactOf(Buffer.from([0, index])));
   const answers = await Promise.all(slow.map(({ artifact }) => made.reduce(tenant, artifact, 320, never)));
