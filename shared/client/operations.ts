@@ -3046,6 +3046,8 @@ export interface Models {
     model: string;
     /** Prices of its tokens; null when none are set */
     prices: ModelPrices | null;
+    /** Whether calls of this model succeed, in all workspaces of the hub */
+    health: ModelHealth;
   } | null;
   /** Version, increased by each change; 0 until models are first set */
   version: number;

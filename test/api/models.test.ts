@@ -314,6 +314,33 @@ test('the model of the hub is shown as the fallback only while it is used', asyn
   expect((await shown()).fallback).toMatchObject({ model: 'of-the-hub' });
 });
 
+test('the health of the model of the hub is the same in all workspaces', async () => {
+  const other = await hubs[0].workspace();
+  await workspace.api.call('putAutomationModels', { body: { models: [], order: [] } });
+  const healthIn = async (of: TestWorkspace) => (await of.api.call('getAutomationModels', {})).fallback?.health;
+  const time = expect.any(String) as string;
+  const pause = async () => {
+    own.reply = () => ({ status: 500 });
+    for (let call = 0; call < 3; call += 1) await invoke(hubs[1]);
+    await expect.poll(() => healthIn(other)).toEqual({ state: 'paused', since: time, retryAt: time });
+  };
+  const recover = async () => {
+    own.reply = () => 'an answer';
+    await makeModelBreakersHalfOpen(database, null);
+    await invoke(hubs[0]);
+    await expect.poll(() => healthIn(other)).toEqual({ state: 'healthy', since: null, retryAt: null });
+  };
+  // A probe that succeeds forgets the failures that other tests caused.
+  await pause();
+  await recover();
+  own.reply = () => ({ status: 500 });
+  await invoke(hubs[0]);
+  await expect.poll(() => healthIn(workspace)).toEqual({ state: 'failing', since: time, retryAt: null });
+  expect(await healthIn(other)).toEqual(await healthIn(workspace));
+  await pause();
+  await recover();
+});
+
 const testModel = (id: string, by = workspace.api) => by.call('testAutomationModel', { params: { modelId: id } });
 
 test('a test asks one model, in use or not, and counts for usage but not for the breaker', async () => {

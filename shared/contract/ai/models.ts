@@ -123,6 +123,7 @@ const models = named(
       .object({
         model: z.string().describe('Name of the model at its provider'),
         prices: modelPrices.nullable().describe('Prices of its tokens; null when none are set'),
+        health: modelHealth.describe('Whether calls of this model succeed, in all workspaces of the hub'),
       })
       .nullable()
       .describe("The hub's own model, used while `order` is empty; null when not used"),

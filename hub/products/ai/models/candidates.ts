@@ -89,8 +89,7 @@ export class Candidates {
     const candidates = ids.flatMap((id) => this.find(row, tenantId, id) ?? []);
     const { own } = this.#deps;
     if (candidates.length > 0 || own === null) return candidates;
-    const keyOfHub = { scope: hubScope, tenantId: null, modelId: own.binding.model };
-    return [{ ...this.#candidate(row, keyOfHub, own.binding, own.inference), modelId: null, prices: own.prices }];
+    return [{ ...this.#candidate(row, keyOfOwn(own), own.binding, own.inference), modelId: null, prices: own.prices }];
   }
 
   /** One model of a workspace, in use or not; null if there is none with this id. */
@@ -105,10 +104,12 @@ export class Candidates {
   /** Whether calls of a model of the workspace succeed. */
   healthOf(row: ModelsRow | undefined, tenantId: string, model: StoredModel): ModelHealth {
     const { view } = this.#breaker(row, { scope: tenantId, tenantId, modelId: model.id }, this.#bindingOf(model));
-    if (view !== null && view.openUntil !== null)
-      return { state: 'paused', since: isoOf(view.openedAt), retryAt: isoOf(view.openUntil) };
-    if (view?.isTroubled === true) return { state: 'failing', since: isoOf(view.failedAt), retryAt: null };
-    return { state: 'healthy', since: null, retryAt: null };
+    return healthOf(view);
+  }
+
+  /** Whether calls of the hub's own model succeed, in all workspaces. */
+  healthOfOwn(row: ModelsRow | undefined, own: OwnModel): ModelHealth {
+    return healthOf(this.#breaker(row, keyOfOwn(own), own.binding).view);
   }
 
   #bindingOf({ provider, baseUrl, model, sealedKey }: StoredModel): ModelBinding {
@@ -149,6 +150,15 @@ export class Candidates {
       record: (end) => breakers.record(key, view, end),
     };
   }
+}
+
+const keyOfOwn = ({ binding }: OwnModel) => ({ scope: hubScope, tenantId: null, modelId: binding.model });
+
+function healthOf(view: BreakerView | null): ModelHealth {
+  if (view !== null && view.openUntil !== null)
+    return { state: 'paused', since: isoOf(view.openedAt), retryAt: isoOf(view.openUntil) };
+  if (view?.isTroubled === true) return { state: 'failing', since: isoOf(view.failedAt), retryAt: null };
+  return { state: 'healthy', since: null, retryAt: null };
 }
 
 const isoOf = (time: string | number | null) => (time === null ? null : new Date(time).toISOString());

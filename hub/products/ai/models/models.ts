@@ -80,7 +80,10 @@ export class Ai {
       }),
       order: row?.order ?? [],
       // After a workspace has chosen models, its requests go to no other model.
-      fallback: own === null || (row?.order ?? []).length > 0 ? null : { model: own.binding.model, prices: own.prices },
+      fallback:
+        own === null || (row?.order ?? []).length > 0
+          ? null
+          : { model: own.binding.model, prices: own.prices, health: this.#candidates.healthOfOwn(row, own) },
       version: row?.version ?? 0,
       updatedAt: row?.updated_at?.toISOString() ?? null,
     };

@@ -12,7 +12,7 @@ function answeringFrom(passage: string, terms: string, requests: ModelRequest[])
     getModels: async () => ({
       models: [],
       order: [],
-      fallback: { model: 'gpt-5', prices: null },
+      fallback: { model: 'gpt-5', prices: null, health: { state: 'healthy' as const, since: null, retryAt: null } },
       version: 0,
       updatedAt: null,
     }),
@@ -129,7 +129,7 @@ describe('a spoken answer', () => {
       getModels: async () => ({
         models: [],
         order: [],
-        fallback: { model: 'gpt-5', prices: null },
+        fallback: { model: 'gpt-5', prices: null, health: { state: 'healthy' as const, since: null, retryAt: null } },
         version: 0,
         updatedAt: null,
       }),

@@ -31,6 +31,17 @@ export function LocalTime({ at }: { at: string }) {
   );
 }
 
+/** Local time of the day. The tooltip has the date, and UTC. */
+export function TimeOfDay({ at }: { at: string }) {
+  const { time, dateTime, format, words } = useLanguage();
+  const point = new Date(at);
+  return (
+    <time dateTime={at} title={`${dateTime(point)}\n${format(words.common.utc, { time: utcOf(at) })}`}>
+      {time(point)}
+    </time>
+  );
+}
+
 /** Date and time with the weekday, in a time zone; in that of the reader when omitted. The tooltip has UTC. */
 export function ZonedTime({ at, timeZone }: { at: string; timeZone?: string }) {
   const { variant, format, words } = useLanguage();

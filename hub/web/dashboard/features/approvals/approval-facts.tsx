@@ -5,26 +5,27 @@ import { useNow } from '../../app/now.ts';
 import { useIsolate } from '../../ui/isolate.ts';
 import { Facts, Section, TextLink } from '../../ui/layout.tsx';
 import { StatusPill } from '../../ui/status.tsx';
-import { LocalTime, RelativeTime } from '../../ui/time.tsx';
+import { LocalTime, RelativeTime, TextWithTime } from '../../ui/time.tsx';
 import { CopyButton } from '../../ui/value.tsx';
 import { useDeciderText, useRequesterText } from './decider.tsx';
 import { callOf, programOf, stepNameOf } from './request.ts';
 
 /** Who asked, from which run, who decides and until when. */
 export function ApprovalFacts({ approval }: { approval: ApprovalDetail }) {
-  const { words, format, dateTime } = useLanguage();
+  const { words, format } = useLanguage();
   const texts = words.approvals;
   const now = useNow();
   const requesterText = useRequesterText();
   const isolate = useIsolate();
   const { workflowId, runId, nodeId, escalateAt, expiresAt, approvers } = approval;
   const triggers: Readonly<Record<string, string>> = texts.triggers;
-  const escalation =
-    escalateAt === null
-      ? null
-      : format(Date.parse(escalateAt) > now ? texts.escalationFrom : texts.escalationSince, {
-          time: dateTime(new Date(escalateAt)),
-        });
+  const escalation = escalateAt !== null && (
+    <TextWithTime
+      key="escalation"
+      text={Date.parse(escalateAt) > now ? texts.escalationFrom : texts.escalationSince}
+      time={<LocalTime at={escalateAt} />}
+    />
+  );
   const call = callOf(approval);
   const program = call === null ? null : programOf(call);
   const step =
@@ -64,7 +65,7 @@ export function ApprovalFacts({ approval }: { approval: ApprovalDetail }) {
               ]),
           [texts.requested, <LocalTime key="requested" at={approval.createdAt} />],
           [texts.expiry, expiresAt === null ? texts.neverExpires : <LocalTime key="expiry" at={expiresAt} />],
-          ...(escalation === null ? [] : [[texts.escalation, escalation] as const]),
+          ...(escalation === false ? [] : [[texts.escalation, escalation] as const]),
           [
             texts.approvers,
             approvers.length === 0 ? texts.anyApprover : approvers.map((address) => visibleLine(address)).join(', '),

@@ -8,6 +8,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { Field, Input } from '../../ui/form.tsx';
+import { LocalTime, TextWithTime } from '../../ui/time.tsx';
 import { usePeople } from './people.ts';
 import type { ConversationActions } from './use-conversation-actions.ts';
 
@@ -90,7 +91,7 @@ function fieldValue(at: Date): string {
 }
 
 export function SnoozeDialog({ conversation, actions, onClose, onSnoozed }: DialogProps & { onSnoozed: () => void }) {
-  const { words, shortDateTime, format, dateTime } = useLanguage();
+  const { words, shortDateTime } = useLanguage();
   const { inbox } = words;
   const now = new Date();
   const [custom, setCustom] = useState(() => fieldValue(new Date(Date.now() + hourMs)));
@@ -114,7 +115,11 @@ export function SnoozeDialog({ conversation, actions, onClose, onSnoozed }: Dial
   return (
     <Dialog title={inbox.snoozeTitle} onClose={onClose}>
       <p className="mb-2 text-text-muted">
-        {isSnoozed ? format(inbox.snoozedUntil, { time: dateTime(new Date(snoozedUntil)) }) : inbox.snoozeText}
+        {isSnoozed ? (
+          <TextWithTime text={inbox.snoozedUntil} time={<LocalTime at={snoozedUntil} />} />
+        ) : (
+          inbox.snoozeText
+        )}
       </p>
       <ErrorNote error={actions.error} />
       {isSnoozed && (

@@ -3,6 +3,7 @@ import type { ChatAttachment, InboxConversationDetail, InboxMessage } from '../.
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useTenantId } from '../../app/session.tsx';
+import { TimeOfDay } from '../../ui/time.tsx';
 import { fileAddress } from './files.ts';
 import { MessageText } from './message-text.tsx';
 import { usePeople, useVisitorName } from './people.ts';
@@ -72,12 +73,11 @@ export function Message({
   /** Whether it is being sent. */
   isOutgoing: boolean;
 }) {
-  const { words, time, dateTime } = useLanguage();
+  const { words, time } = useLanguage();
   const { inbox } = words;
   const { senderOf } = usePeople();
   const visitorName = useVisitorName();
   const { senderType, content, attachments, sources, tools, createdAt } = message;
-  const at = new Date(createdAt);
   const sender = senderType === 'visitor' ? visitorName(conversation) : senderOf(message);
   const kind = message.private ? 'note' : senderType;
   return (
@@ -89,16 +89,14 @@ export function Message({
           {senderType === 'ai' && <Bot size={13} aria-hidden className="self-center" />}
           <bdi className="font-semibold">{sender}</bdi>
           {message.private && <span>{inbox.noteHidden}</span>}
-          <time dateTime={createdAt} title={dateTime(at)}>
-            {time(at)}
-          </time>
+          <TimeOfDay at={createdAt} />
         </p>
       )}
       <div
         // Letters with many marks would cover other messages.
         className={`flex w-fit overflow-clip max-w-[min(85%,38rem)] flex-col gap-1.5 rounded-(--radius-large) px-3.5 py-2 ${bubbles[kind]} ${isOutgoing ? 'opacity-60' : ''} ${isFound ? 'outline-2 outline-offset-2 outline-warning' : ''}`}
       >
-        {continues && <span className="sr-only">{`${sender}, ${time(at)}`}</span>}
+        {continues && <span className="sr-only">{`${sender}, ${time(new Date(createdAt))}`}</span>}
         {content !== '' && (
           <p dir="auto" className="text-start wrap-anywhere whitespace-pre-wrap">
             <MessageText text={content} />

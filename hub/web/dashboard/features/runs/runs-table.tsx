@@ -122,23 +122,29 @@ export function RunsTable({ rows, selection, current, onNearEnd }: RunsTableProp
   if (!isWide)
     return (
       <div ref={ref}>
-        <ul aria-label={texts.runsTable}>
-          {before > 0 && <li aria-hidden style={{ height: before }} />}
+        <div role="table" aria-label={texts.runsTable} aria-rowcount={rows.length}>
+          {before > 0 && <div aria-hidden style={{ height: before }} />}
           {visible.map(({ run, index }) => (
-            <li
+            <div
               key={run.id}
+              role="row"
               ref={virtualizer.measureElement}
               data-index={index}
+              aria-rowindex={index + 1}
               className={`flex gap-3 border-b p-3 ${rowClass(selection.ids.has(run.id), run.id === current)}`}
             >
-              <SelectBox run={run} selection={selection} />
+              <div role="cell">
+                <SelectBox run={run} selection={selection} />
+              </div>
               <div className="flex min-w-0 flex-1 flex-col gap-1">
-                <RunLink run={run} />
-                <RunMeta run={run} />
-                <div>
+                <div role="cell">
+                  <RunLink run={run} />
+                  <RunMeta run={run} />
+                </div>
+                <div role="cell">
                   <RunStatusCell run={run} />
                 </div>
-                <div className="flex flex-wrap gap-x-2 text-sm text-text-muted">
+                <div role="cell" className="flex flex-wrap gap-x-2 text-sm text-text-muted">
                   <RelativeTime at={run.startedAt ?? run.queuedAt} />
                   <span>
                     · <Took run={run} />
@@ -148,10 +154,10 @@ export function RunsTable({ rows, selection, current, onNearEnd }: RunsTableProp
                   </span>
                 </div>
               </div>
-            </li>
+            </div>
           ))}
-          {after > 0 && <li aria-hidden style={{ height: after }} />}
-        </ul>
+          {after > 0 && <div aria-hidden style={{ height: after }} />}
+        </div>
       </div>
     );
   const head = 'px-3.5 py-2 text-start font-semibold whitespace-nowrap';

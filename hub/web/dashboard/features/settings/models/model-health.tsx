@@ -13,12 +13,18 @@ export function HealthPill({ health: { state } }: { health: ModelHealth }) {
 }
 
 /** Why calls of a model fail or are not sent, since when, and when it is called again. Nothing for a healthy model. */
-export function HealthNote({ health: { state, since, retryAt } }: { health: ModelHealth }) {
+export function HealthNote({
+  health: { state, since, retryAt },
+  className = '',
+}: {
+  health: ModelHealth;
+  className?: string;
+}) {
   const text = useLanguage().words.settings.models;
   const now = useNow();
   if (state === 'healthy') return null;
   return (
-    <p className="px-3.5 pb-2.5 text-sm text-text-muted">
+    <p className={`text-sm text-text-muted ${className}`}>
       {text.healthText[state]}{' '}
       {since !== null && (
         <>

@@ -162,7 +162,7 @@ export function ModelRow({
           </span>
         )}
       </div>
-      {health !== null && <HealthNote health={health} />}
+      {health !== null && <HealthNote health={health} className="px-3.5 pb-2.5" />}
       {!isChanged && <TestResult result={test.data} error={test.error} />}
       <div id={id} hidden={!isOpen} className="border-t px-3.5 pt-3 pb-2.5">
         <div className="grid gap-x-4 sm:grid-cols-2">

@@ -13,6 +13,7 @@ import { JsonField } from '../parts/json-field.tsx';
 import { Note } from '../parts/note.tsx';
 import { useEdits } from '../parts/use-edits.ts';
 import { useView, ViewChoice } from '../parts/view-choice.tsx';
+import { HealthNote, HealthPill } from './model-health.tsx';
 import { ModelRow } from './model-row.tsx';
 import { bodyOf, newModel, readBody, valueOf } from './model-value.ts';
 import type { ModelValue } from './model-value.ts';
@@ -33,8 +34,20 @@ function moved<Item>(list: readonly Item[], from: number, to: number): Item[] {
 const healthOf = ({ models }: Answer<'getAutomationModels'>, { id, isUsed }: ModelValue) =>
   isUsed ? (models.find((model) => model.id === id)?.health ?? null) : null;
 
-function ModelsForm({ server }: { server: Answer<'getAutomationModels'> }) {
+/** The hub's own model, which answers while the workspace uses none of its models. */
+function OwnModelNote({ own }: { own: NonNullable<Answer<'getAutomationModels'>['fallback']> }) {
   const { words, format } = useLanguage();
+  return (
+    <Note>
+      <span className="me-2">{format(words.settings.models.fallback, { model: visibleLine(own.model) })}</span>
+      <HealthPill health={own.health} />
+      <HealthNote health={own.health} className="mt-1" />
+    </Note>
+  );
+}
+
+function ModelsForm({ server }: { server: Answer<'getAutomationModels'> }) {
+  const { words } = useLanguage();
   const { settings } = words;
   const text = settings.models;
   const isAdmin = useIsAdmin();
@@ -55,11 +68,10 @@ function ModelsForm({ server }: { server: Answer<'getAutomationModels'> }) {
   });
   const { models } = edits.value;
   const set = (next: ModelValue[]) => edits.set({ models: next });
-  const isFallback = server.fallback !== null && !models.some(({ isUsed }) => isUsed);
   return (
     <EditForm edits={edits} labels={{ models: text.models }} canEdit={isAdmin}>
       <div>
-        {isFallback && <Note>{format(text.fallback, { model: visibleLine(server.fallback?.model ?? '') })}</Note>}
+        {server.fallback !== null && !models.some(({ isUsed }) => isUsed) && <OwnModelNote own={server.fallback} />}
         <ViewChoice />
         {view === 'json' ? (
           <JsonField

@@ -7,5 +7,5 @@ const tones = {
 
 /** A remark about the section, such as why something is not possible. */
 export const Note = ({ children, tone = 'neutral' }: { children: ReactNode; tone?: keyof typeof tones }) => (
-  <p className={`mb-3 rounded-(--radius-medium) px-3 py-2 wrap-anywhere ${tones[tone]}`}>{children}</p>
+  <div className={`mb-3 rounded-(--radius-medium) px-3 py-2 wrap-anywhere ${tones[tone]}`}>{children}</div>
 );
