@@ -377,6 +377,22 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     expect(tab.complaints).toEqual([]);
   });
 
+  test("the health of the hub's own model is shown while it is in use", async () => {
+    await using other = await startHub({ AI_BASE_URL: model.baseUrl, AI_MODEL: 'of-the-hub', AI_API_KEY: 'k' });
+    const { jwt, keys } = await other.workspace();
+    await using tab = await openDashboard(browser, '/app/settings/models', { hubUrl: other.url, session: jwt });
+    const { page } = tab;
+    await page.getByText('The hub uses its own model, of-the-hub.').waitFor();
+    await page.getByText('Healthy', { exact: true }).waitFor();
+    model.reply = () => ({ status: 401 });
+    const ask = other.client(keys.ai).call('createAiRun', { body: { input: 'Why?' } });
+    await expect(ask).rejects.toMatchObject({ code: 'inference_failed' });
+    await page.getByText('Paused', { exact: true }).waitFor();
+    await page.getByText('Too many calls failed, so the hub skips this model for now.').waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+  });
+
   test('models keep their keys when they are reordered as form or as JSON, and errors are at their field', async () => {
     await workspace.session.call('putAutomationModels', {
       body: {
