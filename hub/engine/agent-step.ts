@@ -72,6 +72,8 @@ class AgentLoop {
   readonly #index: number;
   readonly #step: AgentStep;
   readonly #attempt: number;
+  /** By `performance.now()`. */
+  readonly #beganAt = performance.now();
   #state: AgentState;
   /** Heap that the state used when it was written last, in bytes. */
   #stateHeap: number;
@@ -319,7 +321,7 @@ class AgentLoop {
       // The connection may have broken between the commit and the word of it.
       if (tries > 1 && (await this.#working(() => isStepState(tx, this.#held, this.#index, state)))) return;
       await advanceRun(tx, this.#held, { fromStep: this.#index, nextStep: this.#index, ends: null, error: null });
-      await writeStep(tx, this.#held, stepUnderWay(this.#index, this.#attempt, { state }));
+      await writeStep(tx, this.#held, stepUnderWay(this.#index, this.#attempt, { state }), this.#beganAt);
       await more?.(tx);
     });
     this.#held.called = null;

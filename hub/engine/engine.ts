@@ -49,6 +49,7 @@ import {
   suspendRun,
   writeLastStep,
   writeReceipt,
+  writeRetry,
   stepUnderWay,
   writeStep,
 } from './store.ts';
@@ -306,11 +307,8 @@ export class Engine {
           held.working(index, () => outputBytesOf(outcome.output, textWithin(outcome.outputText))),
         );
       } catch (tooLarge) {
-        return this.#finishStep(held, index, {
-          kind: 'failed',
-          attempt: outcome.attempt,
-          failure: toStepFailure(tooLarge),
-        });
+        const refused = { kind: 'failed' as const, attempt: outcome.attempt, failure: toStepFailure(tooLarge) };
+        return this.#finishStep(held, index, refused, beganAt);
       }
     }
     const step = run.steps[index];
@@ -322,7 +320,7 @@ export class Engine {
         retry.backoffSeconds * retry.factor ** (outcome.attempt - 1),
         Math.min(outcome.failure.retryAfterSeconds ?? 0, 3_600),
       );
-      await this.#retryLater(held, index, outcome, Math.min(seconds, 86_400));
+      await this.#retryLater(held, index, outcome, beganAt, Math.min(seconds, 86_400));
       return false;
     }
     const error = failed ? outcome.failure.toRecord(index) : null;
@@ -378,12 +376,8 @@ export class Engine {
         outcome.effect === 'pure'
           ? failure
           : new StepFailure(failure.code, failure.message, { retryable: false, cause: writeError });
-      return this.#finishStep(held, index, {
-        kind: 'failed',
-        attempt,
-        failure: final,
-        ...(state === null ? {} : { state }),
-      });
+      const refused = { kind: 'failed' as const, attempt, failure: final, ...(state === null ? {} : { state }) };
+      return this.#finishStep(held, index, refused, beganAt);
     }
     const result: StepRow = {
       index,
@@ -448,7 +442,9 @@ export class Engine {
       // In this order, and one behind the other without waiting: should another worker have the run, all of it is undone.
       const [, last] = await Promise.all([
         advanceRun(tx, held, advance),
-        ends === null ? writeStep(tx, held, done.record) : writeLastStep(tx, held, done.record),
+        ends === null
+          ? writeStep(tx, held, done.record, done.beganAt)
+          : writeLastStep(tx, held, done.record, done.beganAt),
         done.receipt === null ? undefined : writeReceipt(tx, done.receipt),
         writeSunk(tx, done.rows),
         (async () => persist?.(tx))(),
@@ -515,16 +511,17 @@ export class Engine {
     held: HeldRun,
     index: number,
     { attempt, failure }: Extract<StepOutcome, { kind: 'failed' }>,
+    beganAt: number,
     afterSeconds: number,
   ): Promise<void> {
     const { run } = held;
     const isAgent = run.steps[index]?.type === 'agent';
-    const error = failure.toRecord(index);
+    const failed = { index, attempt, error: failure.toRecord(index), beganAt, endedAt: performance.now() };
     const job = await held.write(async (tx) => {
       const promised = await releaseRun(tx, held, run.tenant_id, afterSeconds);
       // An agent goes on where it was written last: what its tools have done is not done again.
-      const isKept = isAgent && (await keepStateForRetry(tx, run, index, attempt, error));
-      if (!isKept) await writeStep(tx, held, stepUnderWay(index, attempt, { wait: { kind: 'retry' }, error }));
+      const isKept = isAgent && (await keepStateForRetry(tx, run, failed));
+      if (!isKept) await writeRetry(tx, held, failed);
       return promised;
     });
     this.#deps.dispatch([job]);

@@ -8,6 +8,7 @@ import { runRowsTopic } from './accept-runs.ts';
 import { endsLock } from './line-locks.ts';
 import { writeSunk } from './row-sink.ts';
 import type { SunkRow } from './skill.ts';
+import { attemptStartText } from './store.ts';
 import type { CallKey, CalledWith, Hold, Intent, RunAdvance, StepRecord } from './store.ts';
 
 /** Over 300 lines: the statements of one transaction, and the two ways to send them, are checked side by side. */
@@ -259,7 +260,8 @@ async function writeSteps(tx: Transaction, tenantId: string, items: readonly Ite
        state jsonb, output_bytes int, input jsonb, input_omitted boolean)
      ON CONFLICT (run_id, index) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, wait = excluded.wait, state = excluded.state, output_bytes = excluded.output_bytes,
        output = excluded.output, output_text = excluded.output_text, error = excluded.error, finished_at = excluded.finished_at,
-       input = CASE WHEN excluded.input_omitted IS NULL THEN run_steps.input ELSE excluded.input END, input_omitted = coalesce(excluded.input_omitted, run_steps.input_omitted)`,
+       input = CASE WHEN excluded.input_omitted IS NULL THEN run_steps.input ELSE excluded.input END, input_omitted = coalesce(excluded.input_omitted, run_steps.input_omitted),
+       ${attemptStartText}`,
     [tenantId, `[${texts.join(',')}]`],
   );
 }

@@ -221,8 +221,8 @@ export async function insertRetries(
        SELECT g.id, r.tenant_id, r.workflow_id, coalesce(g.workflow_version, r.workflow_version), r.flow_id, 'queued', r.trigger, r.context, coalesce(g.payload, r.payload), g.environment, r.depth, g.requested_by, coalesce(g.authored_by, r.authored_by), g.trace_parent, r.attempt + 1, g.from_step, now(), now()
        FROM given g JOIN runs r ON r.id = g.old_id
      ), step AS (
-       INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, output, output_text, output_bytes, input, input_omitted, error, started_at, finished_at)
-       SELECT g.id, s.index, s.tenant_id, s.status, s.attempts, s.output, s.output_text, s.output_bytes, s.input, s.input_omitted, s.error, s.started_at, s.finished_at
+       INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, output, output_text, output_bytes, input, input_omitted, error, started_at, finished_at, retried_attempts, attempt_started_at)
+       SELECT g.id, s.index, s.tenant_id, s.status, s.attempts, s.output, s.output_text, s.output_bytes, s.input, s.input_omitted, s.error, s.started_at, s.finished_at, s.retried_attempts, s.attempt_started_at
        FROM given g JOIN run_steps s ON s.run_id = g.old_id AND s.index < g.from_step
      )
      INSERT INTO outbox (tenant_id, job, job_id, data)

@@ -114,7 +114,7 @@ export class RunWrites implements Disposable {
       const { run, working } = this.#options;
       await this.#transaction(async (tx) => {
         await advanceRun(tx, progress, { ...progress.advance, fromStep: step.record.index });
-        await writeStep(tx, { run, working, called: step.called }, step.record);
+        await writeStep(tx, { run, working, called: step.called }, step.record, step.beganAt);
         await writeIntent(tx, run.tenant_id, intent);
       }, true);
     });
@@ -171,7 +171,7 @@ export class RunWrites implements Disposable {
         if (await hasAdvanced(tx, progress, progress.advance)) return;
         await Promise.all([
           advanceRun(tx, progress, progress.advance),
-          ...steps.map(({ record, called }) => writeStep(tx, { run, working, called }, record)),
+          ...steps.map(({ record, called, beganAt }) => writeStep(tx, { run, working, called }, record, beganAt)),
           ...receipts.map((receipt) => writeReceipt(tx, receipt)),
           writeSunk(
             tx,

@@ -318,6 +318,17 @@ export type StepWait =
   /** `of` is what an agent's open tool call still waits for, or has been answered by. */
   | { kind: 'retry'; of?: Exclude<StepWait, { kind: 'delay' } | { kind: 'retry' }> };
 
+/** An attempt of a step that failed and was, or is to be, tried again. */
+export interface RetriedAttempt {
+  /** From 1. */
+  attempt: number;
+  /** As JSON of the database writes a time. */
+  startedAt: string;
+  finishedAt: string;
+  /** The message is cut. */
+  error: { code: string; message: string };
+}
+
 /** One step of a run, from the moment it began. The table lies by month, by the run's id. */
 export const runSteps = pgTable(
   'run_steps',
@@ -343,6 +354,10 @@ export const runSteps = pgTable(
     error: jsonb('error').$type<RunFailure>(),
     startedAt: instant('started_at'),
     finishedAt: instant('finished_at'),
+    /** The attempts before the present one, and that one while it waits for the next, in order; null without any. */
+    retriedAttempts: jsonb('retried_attempts').$type<RetriedAttempt[]>(),
+    /** When the present attempt began; null for the first one, which began with the step. */
+    attemptStartedAt: instant('attempt_started_at'),
   },
   (table) => [primaryKey({ columns: [table.runId, table.index] }), ...policies()],
 );

@@ -1,4 +1,5 @@
 import type { StepStatus } from '../../shared/contract/automations/run-status.ts';
+import { maxAttemptMessage } from '../../shared/contract/automations/runs.ts';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
@@ -215,16 +216,29 @@ interface StepWriter {
   called: CalledWith | null;
 }
 
+/** The start of the present attempt, in a write of a step that is there already, as SQL. */
+export const attemptStartText =
+  'attempt_started_at = CASE WHEN excluded.attempts > run_steps.attempts THEN excluded.started_at ELSE run_steps.attempt_started_at END';
+
 const writeStepStatement = `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, output, output_text, error, started_at, finished_at, state, output_bytes, input, input_omitted)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), CASE WHEN $10 THEN least(clock_timestamp(), (SELECT r.finished_at FROM runs r WHERE r.id = $1)) END, $11, $12, $13, $14)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now() - make_interval(secs => $15), CASE WHEN $10 THEN least(clock_timestamp(), (SELECT r.finished_at FROM runs r WHERE r.id = $1)) END, $11, $12, $13, $14)
      ON CONFLICT (run_id, index) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, wait = excluded.wait, state = excluded.state, output_bytes = excluded.output_bytes,
        output = excluded.output, output_text = excluded.output_text, error = excluded.error, finished_at = excluded.finished_at,
-       input = CASE WHEN excluded.input_omitted IS NULL THEN run_steps.input ELSE excluded.input END, input_omitted = coalesce(excluded.input_omitted, run_steps.input_omitted)`;
+       input = CASE WHEN excluded.input_omitted IS NULL THEN run_steps.input ELSE excluded.input END, input_omitted = coalesce(excluded.input_omitted, run_steps.input_omitted),
+       ${attemptStartText}`;
 
-/** Writes the state of one step. Only after the fence was checked in the same transaction. */
-export async function writeStep(tx: Transaction, writer: StepWriter, step: StepRecord): Promise<void> {
+/**
+ * Writes the state of one step. Only after the fence was checked in the same transaction.
+ * @param beganAt when the work on it began, by `performance.now()`; now when left out.
+ */
+export async function writeStep(
+  tx: Transaction,
+  writer: StepWriter,
+  step: StepRecord,
+  beganAt?: number,
+): Promise<void> {
   noteStepWritten(tx, writer.run);
-  await writer.working(step.index, () => tx.query('write_step', writeStepStatement, stepValues(writer, step)));
+  await writer.working(step.index, () => tx.query('write_step', writeStepStatement, stepValues(writer, step, beganAt)));
 }
 
 /**
@@ -235,6 +249,7 @@ export async function writeLastStep(
   tx: Transaction,
   writer: StepWriter,
   step: StepRecord,
+  beganAt: number,
 ): Promise<{ othersMayWait: boolean }> {
   const { run, working } = writer;
   noteStepWritten(tx, run);
@@ -242,9 +257,9 @@ export async function writeLastStep(
     tx.query<{ others_may_wait: boolean }>(
       'write_last_step',
       // A statement later than that which took the lock, so that it sees the limits of whoever had the lock before.
-      `${writeStepStatement} RETURNING EXISTS (SELECT 1 FROM runs h WHERE h.tenant_id = $3 AND h.workflow_id = $15 AND h.waits_for IS NOT NULL)
-         OR EXISTS (SELECT 1 FROM workflows w WHERE w.id = $15 AND (w.limits ? 'maxConcurrentRuns' OR w.trigger->'schedule'->>'overlap' = 'queue')) AS others_may_wait`,
-      [...stepValues(writer, step), run.workflow_id],
+      `${writeStepStatement} RETURNING EXISTS (SELECT 1 FROM runs h WHERE h.tenant_id = $3 AND h.workflow_id = $16 AND h.waits_for IS NOT NULL)
+         OR EXISTS (SELECT 1 FROM workflows w WHERE w.id = $16 AND (w.limits ? 'maxConcurrentRuns' OR w.trigger->'schedule'->>'overlap' = 'queue')) AS others_may_wait`,
+      [...stepValues(writer, step, beganAt), run.workflow_id],
     );
   const { rows } = await working(step.index, write);
   return { othersMayWait: rows[0]?.others_may_wait === true };
@@ -255,7 +270,7 @@ function noteStepWritten(tx: Transaction, run: StepWriter['run']): void {
   noteWorkspaceChange(tx, run.tenant_id);
 }
 
-const stepValues = ({ run, called }: StepWriter, step: StepRecord) => [
+const stepValues = ({ run, called }: StepWriter, step: StepRecord, beganAt?: number) => [
   run.id,
   step.index,
   run.tenant_id,
@@ -268,8 +283,63 @@ const stepValues = ({ run, called }: StepWriter, step: StepRecord) => [
   step.finished,
   json(step.state),
   step.outputBytes ?? 0,
-  ...(called?.index === step.index ? [called.text, called.text === null] : [null, null]),
+  ...calledValues(called, step.index),
+  beganAt === undefined ? 0 : secondsSince(beganAt),
 ];
+
+const calledValues = (called: CalledWith | null, index: number) =>
+  called?.index === index ? [called.text, called.text === null] : [null, null];
+
+const secondsSince = (at: number) => (performance.now() - at) / 1000;
+
+/** A failed attempt that is to be followed by another. Times are by `performance.now()`. */
+export interface FailedAttempt {
+  index: number;
+  attempt: number;
+  error: RunFailure;
+  /** When the last work on it began, which is its start unless it had begun before. */
+  beganAt: number;
+  endedAt: number;
+}
+
+/** The attempt as it is kept, without its times. */
+const keptAttempt = ({ attempt, error: { code, message } }: FailedAttempt) =>
+  JSON.stringify({ attempt, error: { code, message: message.slice(0, maxAttemptMessage).toWellFormed() } });
+
+/** The attempts of the row `run_steps` with one more, unless it is there already, as SQL. */
+const withAttempt = (entry: string, attempt: string, beganAt: string) =>
+  `CASE WHEN run_steps.retried_attempts @> jsonb_build_array(jsonb_build_object('attempt', ${attempt})) THEN run_steps.retried_attempts
+       ELSE coalesce(run_steps.retried_attempts, '[]') || (${entry} || jsonb_build_object('startedAt', CASE WHEN run_steps.attempts < ${attempt} THEN ${beganAt}
+         WHEN ${attempt} = 1 THEN run_steps.started_at ELSE coalesce(run_steps.attempt_started_at, ${beganAt}) END)) END`;
+
+/** Lets a step wait for its next try, and keeps the try that failed. Only after the fence was checked in the same transaction. */
+export async function writeRetry(tx: Transaction, writer: StepWriter, failed: FailedAttempt): Promise<void> {
+  const { run, called } = writer;
+  noteStepWritten(tx, run);
+  const write = () =>
+    tx.query(
+      'write_retry',
+      `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, error, started_at, retried_attempts, input, input_omitted)
+     VALUES ($1, $2, $3, 'running', $4, '{"kind":"retry"}', $5, statement_timestamp() - make_interval(secs => $6),
+       jsonb_build_array($8::jsonb || jsonb_build_object('startedAt', (statement_timestamp() - make_interval(secs => $6))::timestamptz(3), 'finishedAt', (statement_timestamp() - make_interval(secs => $7))::timestamptz(3))), $9, $10)
+     ON CONFLICT (run_id, index) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, wait = excluded.wait, state = NULL, output_bytes = 0, output = NULL, output_text = NULL,
+       error = excluded.error, finished_at = NULL,
+       input = CASE WHEN excluded.input_omitted IS NULL THEN run_steps.input ELSE excluded.input END, input_omitted = coalesce(excluded.input_omitted, run_steps.input_omitted),
+       retried_attempts = ${withAttempt('(excluded.retried_attempts->0)', 'excluded.attempts', 'excluded.started_at')}, ${attemptStartText}`,
+      [
+        run.id,
+        failed.index,
+        run.tenant_id,
+        failed.attempt,
+        JSON.stringify(failed.error),
+        secondsSince(failed.beganAt),
+        secondsSince(failed.endedAt),
+        keptAttempt(failed),
+        ...calledValues(called, failed.index),
+      ],
+    );
+  await writer.working(failed.index, write);
+}
 
 export interface RunAdvance {
   /**
@@ -346,23 +416,31 @@ export async function isStepState(
 }
 
 /**
- * Lets a step wait for its next try, and keeps the state that it has in the database and what its open call waits for. False when the step has no
- * row yet.
+ * Lets a step wait for its next try, and keeps the try that failed, the state that the step has in the database and what its open call waits for. False
+ * when the step has no row yet.
  */
 export async function keepStateForRetry(
   tx: Transaction,
   run: StepWriter['run'],
-  index: number,
-  attempts: number,
-  error: RunFailure,
+  failed: FailedAttempt,
 ): Promise<boolean> {
   noteStepWritten(tx, run);
   const { rowCount } = await tx.query(
     'keep_state_for_retry',
     `UPDATE run_steps SET status = 'running', attempts = $3, error = $4, finished_at = NULL,
-       wait = jsonb_strip_nulls(jsonb_build_object('kind', 'retry', 'of', CASE wait->>'kind' WHEN 'retry' THEN wait->'of' WHEN 'delay' THEN NULL ELSE wait END))
+       wait = jsonb_strip_nulls(jsonb_build_object('kind', 'retry', 'of', CASE wait->>'kind' WHEN 'retry' THEN wait->'of' WHEN 'delay' THEN NULL ELSE wait END)),
+       retried_attempts = ${withAttempt(`($5::jsonb || jsonb_build_object('finishedAt', (statement_timestamp() - make_interval(secs => $7))::timestamptz(3)))`, '$3::int', '(statement_timestamp() - make_interval(secs => $6))::timestamptz(3)')},
+       attempt_started_at = CASE WHEN attempts < $3 THEN statement_timestamp() - make_interval(secs => $6) ELSE attempt_started_at END
      WHERE run_id = $1 AND index = $2`,
-    [run.id, index, attempts, JSON.stringify(error)],
+    [
+      run.id,
+      failed.index,
+      failed.attempt,
+      JSON.stringify(failed.error),
+      keptAttempt(failed),
+      secondsSince(failed.beganAt),
+      secondsSince(failed.endedAt),
+    ],
   );
   return rowCount === 1;
 }

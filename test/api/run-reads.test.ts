@@ -170,6 +170,10 @@ test('a step shows its definition, the size of its output, its child run, and th
     }),
     expect.objectContaining({ id: done, nodeId, attempt: 2, status: 'succeeded', error: null }),
   ]);
+  expect(first?.attemptHistory).toMatchObject([
+    { attempt: 1, startedAt: first?.startedAt, error: { code: 'failed', message: 'no' }, commandIds: [failed] },
+    { attempt: 2, finishedAt: first?.finishedAt, error: null, commandIds: [done] },
+  ]);
   expect(second).toMatchObject({ name: null, when: null, retry: null, timeoutSeconds: null, commands: [] });
   const children = await hub.database.query<{ id: string }>('select id from runs where parent_run_id = $1', [runId]);
   expect(second?.childRunId).toBe(children[0]?.id);

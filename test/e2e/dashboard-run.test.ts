@@ -172,6 +172,11 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await inspector(page).getByRole('tab', { name: 'Attempts (2)' }).click();
     await inspector(page).getByRole('heading', { name: 'Attempt 1' }).waitFor();
     expect(await inspector(page).getByText('timeout', { exact: true }).count()).toBe(2);
+    expect(
+      await inspector(page)
+        .getByText(/^Started /)
+        .count(),
+    ).toBe(2);
     expect(new URL(page.url()).searchParams.get('tab')).toBe('attempts');
 
     await page.getByRole('button', { name: 'Replay…' }).click();

@@ -156,10 +156,12 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
       return data.map(({ attempt }) => attempt);
     };
     await expect.poll(attempts).toContain(2);
-    await page.goto(`${hub.url}/app/runs?status=failed&trigger=manual`);
+    await page.goto(`${hub.url}/app/runs?status=failed&trigger=manual&environment=live`);
     await page.getByRole('checkbox', { name: /Select all/ }).check();
     await page.getByRole('button', { name: 'All runs that match the filter…' }).click();
-    await page.getByText('Remove the other filters first.').waitFor();
+    await dialog.getByRole('button', { name: 'Retry failed and cancelled runs' }).click();
+    await page.getByRole('dialog', { name: 'Result' }).getByText('1 succeeded.').waitFor();
+    await expect.poll(attempts).toContain(3);
   });
 
   test('j and k move, x selects, Enter opens', async () => {

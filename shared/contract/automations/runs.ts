@@ -55,6 +55,28 @@ const stepCommand = named(
   }),
 );
 
+/** Maximum characters of the message in a `StepAttempt`. */
+export const maxAttemptMessage = 500;
+
+const stepAttempt = named(
+  'StepAttempt',
+  z.object({
+    attempt: z.int().describe('Number of the attempt, from 1'),
+    startedAt: timestamp.nullable().describe('Null if an earlier release executed the attempt'),
+    finishedAt: timestamp
+      .nullable()
+      .describe('Null while the attempt is in progress, and if an earlier release executed it'),
+    error: z
+      .object({
+        code: z.string().describe('Stable code, for programs'),
+        message: z.string().describe(`Human-readable message, at most ${maxAttemptMessage} characters`),
+      })
+      .nullable()
+      .describe('Why the attempt failed; null otherwise'),
+    commandIds: z.array(id).describe('Ids of its node commands in `commands`, oldest first'),
+  }),
+);
+
 /** Maximum characters of a text in an `AgentTurn`. */
 export const maxTurnCharacters = 2_000;
 
@@ -114,6 +136,9 @@ export const stepResult = named(
       .describe('Retry policy of the step; null when the policy of its skill applies'),
     timeoutSeconds: z.number().nullable().describe('Timeout of each attempt, in seconds; null when the step sets none'),
     attempts: z.int().describe('Attempts so far, including the first'),
+    attemptHistory: z
+      .array(stepAttempt)
+      .describe('One entry for each attempt so far, the first one first: its times, its error and its node commands'),
     startedAt: timestamp.nullable(),
     finishedAt: timestamp.nullable(),
     input: jsonValue
@@ -223,93 +248,7 @@ export const run = named(
 );
 export type Run = z.output<typeof run>;
 
-/** Maximum number of runs in one bulk operation. */
-export const maxBulkRuns = 100;
-
-/** Body of a bulk operation: selects runs by id, or the newest runs that match a filter. */
-const bulkBody = <Statuses extends readonly [RunStatus, ...RunStatus[]]>(schemaName: string, statuses: Statuses) =>
-  named(
-    schemaName,
-    z
-      .strictObject({
-        ids: z
-          .array(id)
-          .min(1, 'must name at least one run')
-          .max(maxBulkRuns, `must name at most ${maxBulkRuns} runs`)
-          .optional()
-          .describe('Runs by id, 1 to 100; give either `ids` or `filter`'),
-        filter: z
-          .strictObject({
-            workflowId: id.optional().describe('Only runs of this workflow; runs of every workflow when omitted'),
-            status: z
-              .enum(statuses, `must be one of ${statuses.join(', ')}`)
-              .optional()
-              .describe('Only runs in this status; in all of these statuses when omitted'),
-            from: instant.optional().describe('Queued at this time or later'),
-            to: instant.optional().describe('Queued before this time'),
-            olderThan: id.optional().describe('`next` of the previous response'),
-          })
-          .optional()
-          .describe('Selects the newest runs that match; give either `ids` or `filter`'),
-        limit: z
-          .int(`must be from 1 to ${maxBulkRuns}`)
-          .min(1, `must be from 1 to ${maxBulkRuns}`)
-          .max(maxBulkRuns, `must be from 1 to ${maxBulkRuns}`)
-          .default(maxBulkRuns)
-          .describe('With a filter: maximum number of runs in this request, the newest first'),
-      })
-      .refine((body) => (body.ids === undefined) !== (body.filter === undefined), {
-        message: 'must be given unless filter is given, and not together with it',
-        path: ['ids'],
-      })
-      .meta({ example: { filter: { status: statuses[0] } } }),
-  );
-
-const bulkAnswer = named(
-  'BulkRunsAnswer',
-  z.object({
-    results: z
-      .array(
-        z.object({
-          id: id.describe('Id of the run that was named or selected'),
-          ok: z.boolean().describe('Whether the operation succeeded for this run'),
-          runId: id.optional().describe('Current run: the new run of a retry, otherwise the run itself'),
-          code: z.string().optional().describe('Error code, for programs'),
-          message: z.string().optional().describe('Human-readable error message'),
-        }),
-      )
-      .describe('One entry for each run, in the order of `ids`; with a filter, newest first'),
-    more: z.boolean().describe('Whether the filter matches more runs, which are older'),
-    next: id.nullable().describe('Send it as `filter.olderThan` to continue; null at the end'),
-  }),
-  {
-    results: [
-      { id: '01980000-0000-7000-8000-000000000004', ok: true, runId: '01980000-0000-7000-8000-000000000005' },
-      {
-        id: '01980000-0000-7000-8000-000000000006',
-        ok: false,
-        code: 'not_found',
-        message: 'There is no run 01980000-0000-7000-8000-000000000006 in this workspace.',
-      },
-    ],
-    more: false,
-    next: null,
-  },
-);
-
-const include = z
-  .string()
-  .max(100)
-  .default('inputs,outputs')
-  .transform((list) => (list === '' ? [] : list.split(',')))
-  .pipe(
-    z.array(z.enum(['inputs', 'outputs', 'turns'], 'must be inputs, outputs, turns, or several separated by commas')),
-  )
-  .describe(
-    'Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step), `outputs` (the output of each step) and `turns` (the turns of an agent step that has not finished). Omitted parts are null. An empty text omits all',
-  );
-
-/** Filters that lists of runs and their estimates share. */
+/** Filters of a list of runs, of its estimate, and of operations on all runs that match. */
 const runFilters = {
   status: z.enum(runStatuses).optional(),
   statuses: z
@@ -343,6 +282,94 @@ const runFilters = {
     .describe('With `true`, only the latest run of each flow: runs that were retried or replayed are left out'),
   errorCode: text(1, 100).meta({ example: 'step_failed' }).optional().describe('Only failed runs with this error code'),
 };
+
+/** Maximum number of runs in one bulk operation. */
+export const maxBulkRuns = 100;
+
+/** Body of a bulk operation: selects runs by id, or the newest runs that match a filter. */
+const bulkBody = <Statuses extends readonly [RunStatus, ...RunStatus[]]>(schemaName: string, statuses: Statuses) =>
+  named(
+    schemaName,
+    z
+      .strictObject({
+        ids: z
+          .array(id)
+          .min(1, 'must name at least one run')
+          .max(maxBulkRuns, `must name at most ${maxBulkRuns} runs`)
+          .optional()
+          .describe('Runs by id, 1 to 100; give either `ids` or `filter`'),
+        filter: z
+          .strictObject({
+            ...runFilters,
+            status: z
+              .enum(statuses, `must be one of ${statuses.join(', ')}`)
+              .optional()
+              .describe('Only runs in this status; in all of these statuses when omitted'),
+            olderThan: id.optional().describe('`next` of the previous response'),
+          })
+          .optional()
+          .describe(
+            'Selects the newest runs that match; give either `ids` or `filter`. It takes the filters of the list of runs. Runs in a status that `status` does not accept are never selected',
+          ),
+        limit: z
+          .int(`must be from 1 to ${maxBulkRuns}`)
+          .min(1, `must be from 1 to ${maxBulkRuns}`)
+          .max(maxBulkRuns, `must be from 1 to ${maxBulkRuns}`)
+          .default(maxBulkRuns)
+          .describe('With a filter: maximum number of runs in this request, the newest first'),
+      })
+      .refine((body) => (body.ids === undefined) !== (body.filter === undefined), {
+        message: 'must be given unless filter is given, and not together with it',
+        path: ['ids'],
+      })
+      .meta({ example: { filter: { status: statuses[0] } } }),
+  );
+
+const bulkAnswer = named(
+  'BulkRunsAnswer',
+  z.object({
+    results: z
+      .array(
+        z.object({
+          id: id.describe('Id of the run that was named or selected'),
+          ok: z.boolean().describe('Whether the operation succeeded for this run'),
+          runId: id.optional().describe('Current run: the new run of a retry, otherwise the run itself'),
+          code: z.string().optional().describe('Error code, for programs'),
+          message: z.string().optional().describe('Human-readable error message'),
+        }),
+      )
+      .describe('One entry for each run, in the order of `ids`; with a filter, newest first'),
+    more: z.boolean().describe('Whether older runs can match the filter'),
+    next: id
+      .nullable()
+      .describe('Send it as `filter.olderThan` to continue, also when `results` is empty; null at the end'),
+  }),
+  {
+    results: [
+      { id: '01980000-0000-7000-8000-000000000004', ok: true, runId: '01980000-0000-7000-8000-000000000005' },
+      {
+        id: '01980000-0000-7000-8000-000000000006',
+        ok: false,
+        code: 'not_found',
+        message: 'There is no run 01980000-0000-7000-8000-000000000006 in this workspace.',
+      },
+    ],
+    more: false,
+    next: null,
+  },
+);
+
+const include = z
+  .string()
+  .max(100)
+  .default('inputs,outputs')
+  .transform((list) => (list === '' ? [] : list.split(',')))
+  .pipe(
+    z.array(z.enum(['inputs', 'outputs', 'turns'], 'must be inputs, outputs, turns, or several separated by commas')),
+  )
+  .describe(
+    'Large parts of the run, separated by commas: `inputs` (`context`, `payload` and the input of each step), `outputs` (the output of each step) and `turns` (the turns of an agent step that has not finished). Omitted parts are null. An empty text omits all',
+  );
 
 export const runs = defineResource({
   listAutomationRuns: {
@@ -380,7 +407,7 @@ export const runs = defineResource({
     path: '/v1/automations/runs/cancel',
     summary: 'Cancel multiple runs',
     description:
-      'Cancels the runs in `ids`, or the newest runs that match `filter`, each independently. A run that cannot be cancelled is reported with its reason and does not affect the others.',
+      'Cancels the runs in `ids`, or the newest runs that match `filter`, each independently. A run that cannot be cancelled is reported with its reason and does not affect the others. With `triggerType`, `environment`, `nodeId`, `latest` or `errorCode`, one request examines at most 10,000 of the runs that the other filters select: continue with `next` until it is null.',
     body: bulkBody('CancelRuns', ['queued', 'running', 'waiting_approval']),
     response: bulkAnswer,
   },
@@ -391,7 +418,7 @@ export const runs = defineResource({
     path: '/v1/automations/runs/retry',
     summary: 'Retry multiple failed or cancelled runs',
     description:
-      'Retries the runs in `ids`, or the newest runs that match `filter`, each independently and from the first step that did not succeed. A run that cannot be retried is reported with its reason and does not affect the others. A filter skips runs that were already retried. Continue with `next`, so that runs that fail again are not retried forever.',
+      'Retries the runs in `ids`, or the newest runs that match `filter`, each independently and from the first step that did not succeed. A run that cannot be retried is reported with its reason and does not affect the others. A filter skips runs that were already retried. Continue with `next`, so that runs that fail again are not retried forever. With `triggerType`, `environment`, `nodeId`, `latest` or `errorCode`, one request examines at most 10,000 of the runs that the other filters select.',
     body: bulkBody('RetryRuns', ['failed', 'cancelled']),
     response: bulkAnswer,
   },

@@ -1,3 +1,4 @@
+import { maxAttemptMessage } from '../../../../shared/contract/automations/runs.ts';
 import type { Run, RunSummary, StepResult } from '../../../../shared/contract/automations/runs.ts';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { FlowRow } from './flow-store.ts';
@@ -40,6 +41,7 @@ export const asQueued = (run: Run): Run => ({
           ...step,
           status: 'pending',
           attempts: 0,
+          attemptHistory: [],
           startedAt: null,
           finishedAt: null,
           input: null,
@@ -99,6 +101,32 @@ export function presentSteps(
   });
 }
 
+/** The attempts of a step. An earlier release kept nothing of those that it tried again. */
+function presentAttempts(row: RunStepRow): StepResult['attemptHistory'] {
+  return Array.from({ length: row.attempts }, (_, index) => {
+    const attempt = index + 1;
+    const commandIds = (row.commands ?? []).flatMap((command) => (command.attempt === attempt ? [command.id] : []));
+    const retried = row.retried_attempts?.find((each) => each.attempt === attempt);
+    if (retried !== undefined) {
+      const { startedAt, finishedAt, error } = retried;
+      const [from, to] = [new Date(startedAt).toISOString(), new Date(finishedAt).toISOString()];
+      return { attempt, startedAt: from, finishedAt: to, error, commandIds };
+    }
+    if (attempt < row.attempts) return { attempt, startedAt: null, finishedAt: null, error: null, commandIds };
+    const startedAt = attempt === 1 ? row.started_at : row.attempt_started_at;
+    return {
+      attempt,
+      startedAt: startedAt?.toISOString() ?? null,
+      finishedAt: row.finished_at?.toISOString() ?? null,
+      error:
+        row.error === null
+          ? null
+          : { code: row.error.code, message: row.error.message.slice(0, maxAttemptMessage).toWellFormed() },
+      commandIds,
+    };
+  });
+}
+
 const retryDefaults = { backoffSeconds: 1, factor: 2 };
 
 const presentStep = (step: Step, index: number, result: RunStepRow | undefined): StepResult => ({
@@ -113,6 +141,7 @@ const presentStep = (step: Step, index: number, result: RunStepRow | undefined):
   retry: step.retry === undefined ? null : { ...retryDefaults, ...step.retry },
   timeoutSeconds: step.timeoutSeconds ?? null,
   attempts: result?.attempts ?? 0,
+  attemptHistory: result === undefined ? [] : presentAttempts(result),
   startedAt: result?.started_at?.toISOString() ?? null,
   finishedAt: result?.finished_at?.toISOString() ?? null,
   input: result?.input ?? null,

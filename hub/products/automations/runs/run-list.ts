@@ -51,7 +51,7 @@ const periodOf = ({ from, to }: Pick<RunEstimateQuery, 'from' | 'to'>) => ({
 });
 
 /** The search of a query. `status` and `statuses` both apply. */
-function searchOf(query: RunEstimateQuery): RunSearch {
+export function searchOf(query: RunEstimateQuery): RunSearch {
   const { status, statuses, workflowId, parentRunId, idPrefix, triggerType, environment, nodeId, errorCode, latest } =
     query;
   const among = statuses?.split(',') ?? (status === undefined ? undefined : [status]);

@@ -62,7 +62,7 @@ const hasRemaining = (search: RunSearch) => remainingValues(search).some((value)
  * short.
  * @returns the rows, at most `limit`, and the id after which the next page starts; null at the end.
  */
-export async function searchRuns(
+export function searchRuns(
   tx: Transaction,
   tenantId: string,
   heartbeatSeconds: number,
@@ -70,25 +70,48 @@ export async function searchRuns(
   limit: number,
   after: string | undefined,
 ): Promise<{ rows: SummaryRow[]; next: string | null }> {
-  const found: SummaryRow[] = [];
+  const shown = `(page CROSS JOIN LATERAL (SELECT ${summaryColumns(heartbeatSeconds)} FROM runs WHERE runs.id = page.id OFFSET 0) shown)`;
+  return searchPage<SummaryRow>(tx, { name: 'search_runs', shown }, { tenantId, search, limit, after });
+}
+
+/** Finds the ids of the same page. */
+export async function searchRunIds(
+  tx: Transaction,
+  tenantId: string,
+  search: RunSearch,
+  limit: number,
+  after: string | undefined,
+): Promise<{ ids: string[]; next: string | null }> {
+  const statement = { name: 'search_run_ids', shown: 'page AS shown' };
+  const { rows, next } = await searchPage<{ id: string }>(tx, statement, { tenantId, search, limit, after });
+  return { ids: rows.map(({ id }) => id), next };
+}
+
+/** @param shown SQL of a relation `shown` with the columns of a row, made from the ids in `page`. */
+async function searchPage<Row extends { id: string }>(
+  tx: Transaction,
+  { name: statementName, shown }: { name: string; shown: string },
+  { tenantId, search, limit, after }: { tenantId: string; search: RunSearch; limit: number; after: string | undefined },
+): Promise<{ rows: Row[]; next: string | null }> {
+  const found: Row[] = [];
   const window = hasRemaining(search) ? windowRows : limit + 1;
   let before = after;
   for (let windows = 0; windows < maxWindows; windows += 1) {
     const { name, values, sql } = candidatesOf(tenantId, search, before, window);
     const first = values.length + 1;
-    const { rows } = await tx.query<SummaryRow & { oldest: string | null; examined: number }>(
-      `search_runs${name}`,
+    const { rows } = await tx.query<Row & { oldest: string | null; examined: number }>(
+      `${statementName}${name}`,
       `WITH candidates AS MATERIALIZED (${sql}),
          examined AS MATERIALIZED (SELECT count(*)::int AS examined, (array_agg(id ORDER BY id))[1] AS oldest FROM candidates),
          page AS MATERIALIZED (SELECT id FROM candidates WHERE ${remainingCondition(first)} ORDER BY id DESC LIMIT $${first + 5})
-       SELECT examined.*, shown.* FROM examined LEFT JOIN (
-         page CROSS JOIN LATERAL (SELECT ${summaryColumns(heartbeatSeconds)} FROM runs WHERE runs.id = page.id OFFSET 0) shown
-       ) ON true ORDER BY shown.id DESC`,
+       SELECT examined.*, shown.* FROM examined LEFT JOIN ${shown} ON true ORDER BY shown.id DESC`,
       [...values, ...remainingValues(search), limit + 1 - found.length],
     );
     const [row] = rows;
-    for (const { oldest: _oldest, examined: _examined, ...summary } of rows)
+    for (const { oldest: _oldest, examined: _examined, ...shownRow } of rows) {
+      const summary = shownRow as unknown as Row;
       if (summary.id !== null) found.push(summary);
+    }
     if (found.length > limit) return { rows: found.slice(0, limit), next: found[limit - 1]?.id ?? null };
     if (row === undefined || row.oldest === null || row.examined < window) return { rows: found, next: null };
     before = row.oldest;
@@ -144,7 +167,10 @@ function candidatesOf(
 
 function indexedConditions(tenantId: string, search: RunSearch, before: string | undefined): Candidates {
   // Only failed runs have an error.
-  const statuses = search.errorCode === undefined || search.statuses !== undefined ? search.statuses : ['failed'];
+  const statuses =
+    search.errorCode === undefined
+      ? search.statuses
+      : (search.statuses ?? ['failed']).filter((status) => status === 'failed');
   const { workflowId, parentRunId, idPrefix } = search;
   const { name, where, values, and, andPeriod } = conditionsOn(tenantId);
   if (workflowId !== undefined) and('workflow', (one) => `runs.workflow_id = ${one}`, workflowId);

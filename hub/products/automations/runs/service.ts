@@ -23,9 +23,9 @@ import { RunReader } from './reader.ts';
 import { asReplay, asRetry, rerunRuns } from './rerun.ts';
 import type { ReplayBody, RerunPlan } from './rerun.ts';
 import { RunArtifacts } from './run-artifacts.ts';
-import { readRunEstimate, readRunList } from './run-list.ts';
+import { readRunEstimate, readRunList, searchOf } from './run-list.ts';
 import type { RunEstimateQuery, RunListQuery } from './run-list.ts';
-import { listRunIds } from './store.ts';
+import { searchRunIds } from './run-search.ts';
 
 export interface AcceptedRun {
   runId: string;
@@ -63,7 +63,7 @@ interface SelectedRuns {
   ids: string[];
   /** Whether a filter selected the runs. Then runs that the filter no longer matches are omitted from the response. */
   byFilter: boolean;
-  /** The id of the last selected run when the filter matches older runs; otherwise null. */
+  /** The id of the last selected or examined run when the filter can match older runs; otherwise null. */
   next: string | null;
 }
 
@@ -266,27 +266,17 @@ async function selectRuns(
   statuses: readonly RunStatus[],
 ): Promise<SelectedRuns> {
   if (ids !== undefined) return { ids: [...new Set(ids.map((id) => id.toLowerCase()))], byFilter: false, next: null };
-  const found: string[] = [];
-  // One query per state, each with its own index range. A query for several states would read every run of the
-  // workspace.
-  for (const status of filter?.status === undefined ? statuses : [filter.status]) {
-    const rows = await listRunIds(
-      tx,
-      tenantId,
-      {
-        status,
-        workflowId: filter?.workflowId,
-        from: filter?.from === undefined ? undefined : new Date(filter.from),
-        to: filter?.to === undefined ? undefined : new Date(filter.to),
-      },
-      limit + 1,
-      filter?.olderThan,
-    );
-    found.push(...rows);
-  }
-  const newest = found.toSorted().toReversed();
-  const chosen = newest.slice(0, limit);
-  return { ids: chosen, byFilter: true, next: newest.length > limit ? (chosen.at(-1) ?? null) : null };
+  const { olderThan, ...filters } = filter ?? {};
+  const search = searchOf(filters);
+  const wanted = search.statuses ?? statuses;
+  const found = await searchRunIds(
+    tx,
+    tenantId,
+    { ...search, statuses: statuses.filter((status) => wanted.includes(status)) },
+    limit,
+    olderThan,
+  );
+  return { ...found, byFilter: true };
 }
 
 const refused = (id: string, { code, message }: AppError) => ({ id, ok: false as const, code, message });

@@ -5,7 +5,7 @@ import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { nodeCommandStatuses } from '../../../../shared/contract/nodes/device.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
 import type { RunRow } from '../../../engine/index.ts';
-import type { RunFailure } from '../../../engine/schema.ts';
+import type { RetriedAttempt, RunFailure } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { memorySize } from '../../../platform/db/memory-size.ts';
 import { idBefore } from '../../../platform/ids.ts';
@@ -59,6 +59,8 @@ export interface RunStepRow {
   error: RunFailure | null;
   started_at: Date | null;
   finished_at: Date | null;
+  retried_attempts: RetriedAttempt[] | null;
+  attempt_started_at: Date | null;
   approval: StoredApproval | null;
   child_run_id: string | null;
   commands: StoredCommand[] | null;
@@ -111,23 +113,6 @@ export async function listRuns(
     [...values, limit],
   );
   return rows;
-}
-
-/** The ids of a page of runs, newest first. */
-export async function listRunIds(
-  tx: Transaction,
-  tenantId: string,
-  filter: RunFilter,
-  limit: number,
-  before: string | undefined,
-): Promise<string[]> {
-  const { name, where, values } = wanted(tenantId, filter, before);
-  const { rows } = await tx.query<{ id: string }>(
-    `list_run_ids${name}`,
-    `SELECT runs.id FROM runs WHERE ${where} ORDER BY runs.id DESC LIMIT $${values.length + 1}`,
-    [...values, limit],
-  );
-  return rows.map(({ id }) => id);
 }
 
 /** The SQL condition of a filter, and the name of its statement. */
@@ -290,11 +275,12 @@ async function readSteps(
      ), child AS MATERIALIZED (
        SELECT id, queued_at FROM runs WHERE parent_run_id = ANY(${attemptsText}) ORDER BY queued_at DESC LIMIT ${maxChildRuns}
      ), size AS MATERIALIZED (
-       SELECT sum(CASE WHEN $5 THEN output_bytes ELSE 0 END + CASE WHEN $4 THEN coalesce(octet_length(input::text), 0) ELSE 0 END) AS bytes
+       SELECT sum(CASE WHEN $5 THEN output_bytes ELSE 0 END + CASE WHEN $4 THEN coalesce(octet_length(input::text), 0) ELSE 0 END + coalesce(octet_length(retried_attempts::text), 0)) AS bytes
        FROM run_steps WHERE run_id = $1 AND tenant_id = $2 AND ($6::int[] IS NULL OR index = ANY($6))
      )
      SELECT size.bytes, index, status, attempts, CASE WHEN $4 AND size.bytes <= $3 THEN input END AS input, input_omitted,
        CASE WHEN $5 AND size.bytes <= $3 THEN output END AS output, CASE WHEN $5 AND size.bytes <= $3 THEN output_text END AS output_text, output_bytes, error, started_at, finished_at,
+       CASE WHEN size.bytes <= $3 THEN retried_attempts END AS retried_attempts, attempt_started_at,
        (SELECT jsonb_build_object('id', a.id, 'status', a.status, 'decider', a.decider, 'decidedAt', a.decided_at, 'note', a.note)
         FROM approvals a WHERE a.run_id = s.run_id AND a.step_index = s.index ORDER BY a.attempt DESC, a.call DESC LIMIT 1) AS approval,
        (SELECT c.id FROM child c WHERE ${during('c.queued_at')} ORDER BY c.queued_at DESC LIMIT 1) AS child_run_id,

@@ -39,11 +39,51 @@ function CommandRow({ command, names }: { command: Command; names: ReadonlyMap<s
   );
 }
 
-/** The attempts of a step with their node commands. The hub keeps the times of attempts only for node commands. */
+type Attempt = StepResult['attemptHistory'][number];
+
+/** One attempt: when it started, how long it took, why it failed, and its node commands. */
+function AttemptSection({
+  attempt: { attempt, startedAt, finishedAt, error },
+  commands,
+  names,
+}: {
+  attempt: Attempt;
+  commands: readonly Command[];
+  names: ReadonlyMap<string, string>;
+}) {
+  const { words, format, duration } = useLanguage();
+  return (
+    <section>
+      <h3 className="mb-1">{format(words.run.attempt, { count: attempt })}</h3>
+      {startedAt === null ? (
+        commands.length === 0 && <p className="text-sm text-text-muted">{words.run.attemptTimesUnknown}</p>
+      ) : (
+        <p className="text-sm text-text-muted">
+          {words.run.began} <ExactTime at={startedAt} />
+          {finishedAt !== null && <> · {duration(Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt)))}</>}
+        </p>
+      )}
+      {/* The error of a command is shown with the command. */}
+      {error !== null && !commands.some((command) => command.error?.code === error.code) && (
+        <p className="mt-1 text-sm text-danger wrap-anywhere">
+          <code>{visibleLine(error.code)}</code> {visibleLine(error.message)}
+        </p>
+      )}
+      {commands.length > 0 && (
+        <ul className="mt-1.5 flex flex-col gap-2">
+          {commands.map((command) => (
+            <CommandRow key={command.id} command={command} names={names} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+/** The attempts of a step, newest first. */
 export function StepAttempts({ step }: { step: StepResult }) {
   const { words, format, duration, number } = useLanguage();
   const names = useNodeNames(step.commands.length > 0);
-  const numbers = [...new Set(step.commands.map(({ attempt }) => attempt))].toSorted((one, two) => two - one);
   const { retry } = step;
   return (
     <div className="flex flex-col gap-3">
@@ -56,24 +96,14 @@ export function StepAttempts({ step }: { step: StepResult }) {
             factor: number(retry.factor),
           })}`}
       </p>
-      {numbers.map((attempt) => (
-        <section key={attempt}>
-          <h3 className="mb-1.5">{format(words.run.attempt, { count: attempt })}</h3>
-          <ul className="flex flex-col gap-2">
-            {step.commands
-              .filter((command) => command.attempt === attempt)
-              .map((command) => (
-                <CommandRow key={command.id} command={command} names={names} />
-              ))}
-          </ul>
-        </section>
+      {step.attemptHistory.toReversed().map((attempt) => (
+        <AttemptSection
+          key={attempt.attempt}
+          attempt={attempt}
+          commands={step.commands.filter(({ id }) => attempt.commandIds.includes(id))}
+          names={names}
+        />
       ))}
-      {numbers.length === 0 && step.attempts > 1 && <p className="text-text-muted">{words.run.attemptTimesUnknown}</p>}
-      {step.error !== null && step.status !== 'failed' && (
-        <p className="text-danger wrap-anywhere">
-          {words.run.lastError} <code>{visibleLine(step.error.code)}</code> {visibleLine(step.error.message)}
-        </p>
-      )}
     </div>
   );
 }

@@ -17,6 +17,7 @@ const step = (index: number, from: number | null, to: number | null, more: Parti
   retry: null,
   timeoutSeconds: null,
   attempts: from === null ? 0 : 1,
+  attemptHistory: [],
   startedAt: from === null ? null : at(from),
   finishedAt: to === null ? null : at(to),
   input: null,
@@ -83,6 +84,42 @@ test('a long wait for an approval folds, so that short steps keep their room', (
   expect(place(2 * hour + 1)).toBeCloseTo(1);
   expect([timeline.workingMs, timeline.waitingMs]).toEqual([2_000, 2 * hour * 1000 - 1_000]);
   expect(ticksOf(timeline).map(({ ms }) => ms)).toContain(2 * hour * 1000);
+});
+
+const attempt = (number: number, from: number, to: number | null, hasFailed = false) => ({
+  attempt: number,
+  startedAt: at(from),
+  finishedAt: to === null ? null : at(to),
+  error: hasFailed ? { code: 'skill_failed', message: 'no' } : null,
+  commandIds: [],
+});
+const partsOf = (only: StepResult, more: Partial<Run>, now: number) => {
+  const [lane] = timelineOf(run([only], more), [], begin + now * 1000).lanes;
+  return lane?.segments.map(({ tone, from, to }) => [tone, (from - begin) / 1000, (to - begin) / 1000]);
+};
+
+test.each(['skill', 'agent'])('each attempt of a step of type %s has its own bar', (type) => {
+  const attemptHistory = [attempt(1, 0, 1, true), attempt(2, 3, 4, true), attempt(3, 8, 9)];
+  const ended = step(0, 0, 9, { type, attempts: 3, attemptHistory });
+  const known = [
+    ['failed', 0, 1],
+    ['wait', 1, 3],
+    ['failed', 3, 4],
+    ['wait', 4, 8],
+  ];
+  expect(partsOf(ended, { finishedAt: at(9) }, 9)).toEqual([...known, ['succeeded', 8, 9]]);
+  const waiting = step(0, 0, null, { type, attempts: 2, attemptHistory: attemptHistory.slice(0, 2) });
+  const waitsFor = { kind: 'retry' as const, stepIndex: 0, until: at(8) };
+  expect(partsOf(waiting, { status: 'running', finishedAt: null, waitsFor }, 6)).toEqual([
+    ...known.slice(0, 3),
+    ['wait', 4, 6],
+  ]);
+  const running = step(0, 0, null, {
+    type,
+    attempts: 3,
+    attemptHistory: [...attemptHistory.slice(0, 2), attempt(3, 8, null)],
+  });
+  expect(partsOf(running, { status: 'running', finishedAt: null }, 10)).toEqual([...known, ['running', 8, 10]]);
 });
 
 test('attempts with node commands have their own bars, and the pauses between them are waits', () => {

@@ -66,7 +66,7 @@ function presentWait(run: Run, step: StepResult, since: number, now: number): Se
   // A command that the node has leased is work, unless the owner of the node must allow it first.
   if (reason === undefined || (wait.kind === 'node_command' && wait.handedOut && !waitsForOwner)) return null;
   const command = step.commands.at(-1);
-  const lastEnd = command?.finishedAt ?? null;
+  const lastEnd = step.attemptHistory.at(-1)?.finishedAt ?? command?.finishedAt ?? null;
   const from = Math.max(
     since,
     lastEnd === null ? (command === undefined ? 0 : timeOf(command.createdAt)) : timeOf(lastEnd),
@@ -74,8 +74,17 @@ function presentWait(run: Run, step: StepResult, since: number, now: number): Se
   return { tone: 'wait', from, to: Math.max(from, now), reason };
 }
 
-/** Start and end of each attempt, as far as its node commands tell them. */
+/** Start and end of each attempt. Of steps that an earlier release executed, only node commands tell them. */
 function attemptsOf(step: StepResult, span: Span): { span: Span; hasFailed: boolean }[] {
+  const history = step.attemptHistory;
+  if (step.attempts > 1 && history.length === step.attempts && history.every(({ startedAt }) => startedAt !== null))
+    return history.map(({ startedAt, finishedAt, error }, position) => ({
+      span: {
+        from: position === 0 ? span.from : timeOf(startedAt as string),
+        to: finishedAt === null ? span.to : timeOf(finishedAt),
+      },
+      hasFailed: error !== null,
+    }));
   const numbers = [...new Set(step.commands.map(({ attempt }) => attempt))];
   if (step.attempts < 2 || numbers.length < 2 || step.type === 'agent')
     return [{ span, hasFailed: step.status === 'failed' }];

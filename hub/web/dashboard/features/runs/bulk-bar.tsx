@@ -8,7 +8,7 @@ import { BulkResults } from './bulk-results.tsx';
 import type { RunFilters } from './filters.ts';
 import { useCountText } from './run-estimate.ts';
 import type { RunSelection } from './runs-table.tsx';
-import { bulkFiltersOf, useBulk } from './use-bulk.ts';
+import { bulkFilterOf, useBulk } from './use-bulk.ts';
 import type { BulkKind } from './use-bulk.ts';
 
 interface BulkBarProps {
@@ -96,7 +96,7 @@ export function BulkBar({ selection, rows, filters, estimate }: BulkBarProps) {
   );
 }
 
-/** Cancels or retries all runs that match the filter, if the API takes these filters. */
+/** Cancels or retries all runs that match the filter. */
 function ByFilter({
   bulk,
   filters,
@@ -107,46 +107,40 @@ function ByFilter({
   const texts = words.runs;
   const countText = useCountText();
   const { isRunning, done, refused, error } = bulk.state;
-  const cancel = bulkFiltersOf('cancel', filters);
-  const retry = bulkFiltersOf('retry', filters);
+  const cancel = bulkFilterOf('cancel', filters);
+  const retry = bulkFilterOf('retry', filters);
   return (
     <Dialog title={texts.byFilterTitle} isClosable={!isRunning} onClose={onClose}>
-      {cancel === null || retry === null ? (
-        <p>{texts.matchingNotPossible}</p>
-      ) : (
-        <>
-          <p className="mb-2">
-            {format(texts.byFilterText, { count: estimate === undefined ? '…' : countText(estimate) })}
-          </p>
-          <p className="mb-2 text-text-muted">{texts.cancelText}</p>
-          <p className="mb-4 text-text-muted">{texts.retryText}</p>
-          {isRunning && (
-            <p role="status" className="mb-2">
-              {format(texts.progress, { done, failed: refused.length })}
-            </p>
-          )}
-          <ErrorNote error={error} />
-          <div className="flex flex-wrap justify-end gap-2">
-            {isRunning ? (
-              <Button onClick={bulk.stop}>{texts.stop}</Button>
-            ) : (
-              <>
-                <Button onClick={onClose}>{words.common.close}</Button>
-                <Button disabled={retry.length === 0} onClick={() => bulk.byFilters('retry', retry)}>
-                  {texts.byFilterRetry}
-                </Button>
-                <Button
-                  variant="danger"
-                  disabled={cancel.length === 0}
-                  onClick={() => bulk.byFilters('cancel', cancel)}
-                >
-                  {texts.byFilterCancel}
-                </Button>
-              </>
-            )}
-          </div>
-        </>
+      <p className="mb-2">
+        {format(texts.byFilterText, { count: estimate === undefined ? '…' : countText(estimate) })}
+      </p>
+      <p className="mb-2 text-text-muted">{texts.cancelText}</p>
+      <p className="mb-4 text-text-muted">{texts.retryText}</p>
+      {isRunning && (
+        <p role="status" className="mb-2">
+          {format(texts.progress, { done, failed: refused.length })}
+        </p>
       )}
+      <ErrorNote error={error} />
+      <div className="flex flex-wrap justify-end gap-2">
+        {isRunning ? (
+          <Button onClick={bulk.stop}>{texts.stop}</Button>
+        ) : (
+          <>
+            <Button onClick={onClose}>{words.common.close}</Button>
+            <Button disabled={retry === null} onClick={() => retry !== null && bulk.byFilter('retry', retry)}>
+              {texts.byFilterRetry}
+            </Button>
+            <Button
+              variant="danger"
+              disabled={cancel === null}
+              onClick={() => cancel !== null && bulk.byFilter('cancel', cancel)}
+            >
+              {texts.byFilterCancel}
+            </Button>
+          </>
+        )}
+      </div>
     </Dialog>
   );
 }

@@ -3,7 +3,7 @@ import { background } from '../../../../../shared/web/background.ts';
 import { useAction } from '../../app/api.ts';
 import type { Answer } from '../../app/api.ts';
 import { runQueryOf } from './filters.ts';
-import type { RunFilters, RunStatus } from './filters.ts';
+import type { RunFilters, RunQuery, RunStatus } from './filters.ts';
 
 export type BulkKind = 'cancel' | 'retry';
 type Result = Answer<'cancelAutomationRuns'>['results'][number];
@@ -18,12 +18,8 @@ export interface BulkState {
   error: Error | null;
 }
 
-interface BulkFilter {
-  workflowId?: string;
-  status?: RunStatus;
-  from?: string;
-  to: string;
-}
+/** A filter of a bulk operation: that of a list, up to a time. */
+type BulkFilter = Omit<RunQuery, 'status'> & { to: string };
 
 const statusesOf = {
   cancel: ['queued', 'running', 'waiting_approval'],
@@ -35,22 +31,17 @@ const maxPerRequest = 100;
 const atStart: BulkState = { isRunning: false, hasEnded: false, done: 0, succeeded: [], refused: [], error: null };
 
 /**
- * The filters of a list as filters of a bulk operation, one for each status.
- * @returns an empty list if the operation applies to none of the statuses; null if the API has no such filter.
+ * The filters of a list as the filter of a bulk operation. Runs that start later do not match.
+ * @returns null if the operation applies to none of the statuses.
  */
-export function bulkFiltersOf(kind: BulkKind, filters: RunFilters): BulkFilter[] | null {
-  const { node, trigger, environment, code, id } = filters;
-  if ([node, trigger, environment, code, id].some((value) => value !== undefined)) return null;
+export function bulkFilterOf(kind: BulkKind, filters: RunFilters): BulkFilter | null {
+  // Only failed runs have an error code.
+  if (kind === 'cancel' && filters.code !== undefined) return null;
+  const wanted = filters.status?.split(',');
+  if (wanted !== undefined && !statusesOf[kind].some((status) => wanted.includes(status))) return null;
   const now = Date.now();
-  const { workflowId, from, to } = runQueryOf(filters, now);
-  const base = {
-    ...(workflowId === undefined ? {} : { workflowId }),
-    ...(from === undefined ? {} : { from }),
-    to: to ?? new Date(now).toISOString(),
-  };
-  if (filters.status === undefined) return [base];
-  const wanted = filters.status.split(',');
-  return statusesOf[kind].filter((status) => wanted.includes(status)).map((status) => ({ ...base, status }));
+  const { status: _status, ...query } = runQueryOf(filters, now);
+  return { ...query, to: query.to ?? new Date(now).toISOString() };
 }
 
 /** Cancels or retries several runs, request by request, and collects the result of each run. */
@@ -105,19 +96,16 @@ export function useBulk() {
         for (let at = 0; at < ids.length && !isStopped.current; at += maxPerRequest)
           collect(await call(kind, { ids: ids.slice(at, at + maxPerRequest) }));
       }),
-    byFilters: (kind: BulkKind, filters: readonly BulkFilter[]) =>
+    byFilter: (kind: BulkKind, filter: BulkFilter) =>
       start(async () => {
-        for (const filter of filters) {
-          let olderThan: string | null = null;
-          do {
-            if (isStopped.current) return;
-            const answer: Answer<'cancelAutomationRuns'> = await call(kind, {
-              filter: { ...filter, ...(olderThan === null ? {} : { olderThan }) },
-            });
-            collect(answer);
-            olderThan = answer.next;
-          } while (olderThan !== null);
-        }
+        let olderThan: string | null = null;
+        do {
+          const answer: Answer<'cancelAutomationRuns'> = await call(kind, {
+            filter: { ...filter, ...(olderThan === null ? {} : { olderThan }) },
+          });
+          collect(answer);
+          olderThan = answer.next;
+        } while (olderThan !== null && !isStopped.current);
       }),
   };
 }

@@ -147,8 +147,8 @@ export const run: typeof english = {
   sent: 'أُرسل',
   attemptsSoFar: 'عدد المحاولات حتى الآن: {count}.',
   retryPolicy: 'الحد الأقصى للمحاولات {max}، والتوقف الأول {time}، وكل توقف تالٍ أطول بمقدار {factor} مرة.',
-  attemptTimesUnknown: 'لا يحفظ الخادم أوقات المحاولات المنفردة إلا للأوامر المرسلة إلى الأجهزة.',
-  lastError: 'خطأ المحاولة الأخيرة:',
+  began: 'بدأت',
+  attemptTimesUnknown: 'لا يملك الخادم أوقات هذه المحاولة: نفّذها إصدار سابق.',
 
   level: 'المستوى',
   allLevels: 'كل المستويات',

@@ -145,8 +145,8 @@ export const run = {
   sent: 'Sent',
   attemptsSoFar: 'Attempts so far: {count}.',
   retryPolicy: 'At most {max} attempts, the first pause is {time}, each further one {factor} times as long.',
-  attemptTimesUnknown: 'The hub keeps the times of single attempts only for commands to nodes.',
-  lastError: 'Error of the last attempt:',
+  began: 'Started',
+  attemptTimesUnknown: 'The hub has no times of this attempt: an earlier release executed it.',
 
   level: 'Level',
   allLevels: 'All levels',

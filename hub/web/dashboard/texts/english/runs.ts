@@ -114,8 +114,6 @@ export const runs = {
   selected: '{count} selected',
   clearSelection: 'Clear selection',
   matching: 'All runs that match the filter…',
-  matchingNotPossible:
-    'Cancel and retry by filter work with status, workflow and period only. Remove the other filters first.',
   cancelTitle: 'Cancel {count} runs?',
   cancelOneTitle: 'Cancel this run?',
   cancelText:

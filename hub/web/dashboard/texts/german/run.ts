@@ -153,8 +153,8 @@ export const run: typeof english = {
   sent: 'Gesendet',
   attemptsSoFar: 'Versuche bisher: {count}.',
   retryPolicy: 'Höchstens {max} Versuche, die erste Pause dauert {time}, jede weitere {factor}-mal so lange.',
-  attemptTimesUnknown: 'Der Hub speichert die Zeiten einzelner Versuche nur bei Befehlen an Rechner.',
-  lastError: 'Fehler des letzten Versuchs:',
+  began: 'Begonnen',
+  attemptTimesUnknown: 'Der Hub hat keine Zeiten dieses Versuchs: Eine frühere Version hat ihn ausgeführt.',
 
   level: 'Stufe',
   allLevels: 'Alle Stufen',

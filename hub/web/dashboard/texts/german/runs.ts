@@ -117,8 +117,6 @@ export const runs: typeof english = {
   selected: '{count} ausgewählt',
   clearSelection: 'Auswahl aufheben',
   matching: 'Alle Läufe, die zum Filter passen…',
-  matchingNotPossible:
-    'Abbrechen und erneut versuchen nach Filter ist nur mit Status, Workflow und Zeitraum möglich. Entfernen Sie zuerst die anderen Filter.',
   cancelTitle: '{count} Läufe abbrechen?',
   cancelOneTitle: 'Diesen Lauf abbrechen?',
   cancelText:
