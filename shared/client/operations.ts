@@ -870,9 +870,9 @@ export interface BulkRunsAnswer {
     /** Human-readable error message */
     message?: string;
   }[];
-  /** Whether the filter matches more runs, which are older */
+  /** Whether older runs can match the filter */
   more: boolean;
-  /** Send it as `filter.olderThan` to continue; null at the end */
+  /** Send it as `filter.olderThan` to continue, also when `results` is empty; null at the end */
   next: string | null;
 }
 
@@ -1074,16 +1074,31 @@ export interface CampaignPage {
 export interface CancelRuns {
   /** Runs by id, 1 to 100; give either `ids` or `filter` */
   ids?: string[];
-  /** Selects the newest runs that match; give either `ids` or `filter` */
+  /** Selects the newest runs that match; give either `ids` or `filter`. It takes the filters of the list of runs. Runs in a status that `status` does not accept are never selected */
   filter?: {
-    /** Only runs of this workflow; runs of every workflow when omitted */
-    workflowId?: string;
     /** Only runs in this status; in all of these statuses when omitted */
     status?: 'queued' | 'running' | 'waiting_approval';
+    /** Only runs in one of these statuses, separated by commas */
+    statuses?: string;
+    workflowId?: string;
     /** Queued at this time or later */
     from?: string;
     /** Queued before this time */
     to?: string;
+    /** Only runs that a step of this run started */
+    parentRunId?: string;
+    /** Only runs whose id starts with these characters, 4 to 36 */
+    idPrefix?: string;
+    /** Only runs with this type of trigger, such as `manual` or `schedule` */
+    triggerType?: string;
+    /** Only runs of this environment */
+    environment?: 'live' | 'test';
+    /** Only runs that sent a command to this node */
+    nodeId?: string;
+    /** With `true`, only the latest run of each flow: runs that were retried or replayed are left out */
+    latest?: 'true' | 'false';
+    /** Only failed runs with this error code */
+    errorCode?: string;
     /** `next` of the previous response */
     olderThan?: string;
   };
@@ -3818,16 +3833,31 @@ export interface RetentionInput {
 export interface RetryRuns {
   /** Runs by id, 1 to 100; give either `ids` or `filter` */
   ids?: string[];
-  /** Selects the newest runs that match; give either `ids` or `filter` */
+  /** Selects the newest runs that match; give either `ids` or `filter`. It takes the filters of the list of runs. Runs in a status that `status` does not accept are never selected */
   filter?: {
-    /** Only runs of this workflow; runs of every workflow when omitted */
-    workflowId?: string;
     /** Only runs in this status; in all of these statuses when omitted */
     status?: 'failed' | 'cancelled';
+    /** Only runs in one of these statuses, separated by commas */
+    statuses?: string;
+    workflowId?: string;
     /** Queued at this time or later */
     from?: string;
     /** Queued before this time */
     to?: string;
+    /** Only runs that a step of this run started */
+    parentRunId?: string;
+    /** Only runs whose id starts with these characters, 4 to 36 */
+    idPrefix?: string;
+    /** Only runs with this type of trigger, such as `manual` or `schedule` */
+    triggerType?: string;
+    /** Only runs of this environment */
+    environment?: 'live' | 'test';
+    /** Only runs that sent a command to this node */
+    nodeId?: string;
+    /** With `true`, only the latest run of each flow: runs that were retried or replayed are left out */
+    latest?: 'true' | 'false';
+    /** Only failed runs with this error code */
+    errorCode?: string;
     /** `next` of the previous response */
     olderThan?: string;
   };
@@ -4440,6 +4470,24 @@ export interface StepApproval {
   note: string | null;
 }
 
+export interface StepAttempt {
+  /** Number of the attempt, from 1 */
+  attempt: number;
+  /** Null if an earlier release executed the attempt */
+  startedAt: string | null;
+  /** Null while the attempt is in progress, and if an earlier release executed it */
+  finishedAt: string | null;
+  /** Why the attempt failed; null otherwise */
+  error: {
+    /** Stable code, for programs */
+    code: string;
+    /** Human-readable message, at most 500 characters */
+    message: string;
+  } | null;
+  /** Ids of its node commands in `commands`, oldest first */
+  commandIds: string[];
+}
+
 export interface StepCommand {
   /** Id of the command */
   id: string;
@@ -4511,6 +4559,8 @@ export interface StepResult {
   timeoutSeconds: number | null;
   /** Attempts so far, including the first */
   attempts: number;
+  /** One entry for each attempt so far, the first one first: its times, its error and its node commands */
+  attemptHistory: StepAttempt[];
   /** ISO 8601, UTC, with milliseconds */
   startedAt: string | null;
   /** ISO 8601, UTC, with milliseconds */
@@ -4645,6 +4695,35 @@ export interface UsageEventPage {
   /** Rows of this page, at most `meta.limit` */
   data: UsageEvent[];
   meta: PageMeta;
+}
+
+export interface UsageTotals {
+  /** First day, UTC */
+  from: string;
+  /** Last day, UTC; included */
+  to: string;
+  /** Totals by day, newest first, kind and environment; totals of 0 are omitted */
+  days: {
+    /** Day in UTC, `YYYY-MM-DD` */
+    day: string;
+    /** Kind of the events */
+    kind: 'chat.session' | 'ai.run';
+    /** Environment of the events */
+    environment: 'live' | 'test';
+    /** Number of events */
+    count: number;
+  }[];
+  /** Totals of each calendar month that has a day of the period, also of its other days; newest first. Totals of 0 are omitted */
+  months: {
+    /** Calendar month in UTC, `YYYY-MM` */
+    month: string;
+    /** Kind of the events */
+    kind: 'chat.session' | 'ai.run';
+    /** Environment of the events */
+    environment: 'live' | 'test';
+    /** Number of events */
+    count: number;
+  }[];
 }
 
 export interface Visitor {
@@ -8383,6 +8462,24 @@ export interface Operations {
     };
     answer: UsageEventPage;
   };
+  /** Get numbers of usage events by day and month */
+  getUsageTotals: {
+    input: {
+      params: {
+        /** Id of the workspace */
+        tenantId: string;
+      };
+      query?: {
+        /** Only events of this kind */
+        kind?: 'chat.session' | 'ai.run';
+        /** First day, UTC; when omitted, the 30 days up to `to` are counted */
+        from?: string;
+        /** Last day, UTC; today when omitted */
+        to?: string;
+      };
+    };
+    answer: UsageTotals;
+  };
   /** Stream workspace events */
   streamWorkspaceEvents: {
     input: {
@@ -9177,6 +9274,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   searchWorkspace: ['GET', '/tenants/{tenantId}/search'],
   listAuditLog: ['GET', '/tenants/{tenantId}/audit'],
   listUsageEvents: ['GET', '/tenants/{tenantId}/usage-events'],
+  getUsageTotals: ['GET', '/tenants/{tenantId}/usage-totals'],
   streamWorkspaceEvents: ['GET', '/tenants/{tenantId}/events'],
   listContactLists: ['GET', '/growth/marketing/lists'],
   createContactList: ['POST', '/growth/marketing/lists'],

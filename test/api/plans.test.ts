@@ -203,6 +203,17 @@ test('every list finds its page by an index, with every filter', { timeout: 900_
   await expectIndexed();
 });
 
+test('every operation on all runs that match finds them by an index, with every filter of the list', async () => {
+  const ofList = lists.find(({ id }) => id === 'listAutomationRuns') as Operation;
+  const filters = queriesOf(ofList).filter((filter) => Object.keys(filter).length < 2 && !('status' in filter));
+  expect(filters.length).toBeGreaterThan(10);
+  for (const operation of ['cancelAutomationRuns', 'retryAutomationRuns'] as const)
+    for (const filter of filters)
+      for (const more of [{}, { workflowId: crowd.busyWorkflow }])
+        await workspace.api.call(operation, { body: { filter: { ...more, ...filter }, limit: 1 } as never });
+  await expectIndexed();
+});
+
 test('every statement that starts, moves and ends work uses an index, and so does every periodic task', async () => {
   const { api, session, tenantId } = workspace;
   const step = { type: 'log' as const, message: 'x' };
@@ -358,6 +369,8 @@ test('every statement that starts, moves and ends work uses an index, and so doe
   for (const event of ['ringing', 'ended', 'ended'])
     await kamailioStandIn(carrier.secret as string).send(hub.url, carrier.url, { ...ended, event });
   for (const operation of ['getCallSummary', 'exportCalls'] as const) await session.call(operation, {});
+  for (const query of [{}, { kind: 'chat.session' as const, from: from.slice(0, 10) }])
+    await session.call('getUsageTotals', { params: { tenantId }, query });
   await session.call('rotateCallConnection', { params: { id: carrier.id } });
   await session.call('updateCallConnection', { params: { id: carrier.id }, body: { name: 'l' } });
   await session.call('deleteCallConnection', { params: { id: carrier.id } });

@@ -1,3 +1,4 @@
+import { usageEventDays } from '../../../shared/contract/core/usage-events.ts';
 import type { Entitlement } from '../../../shared/contract/define.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
@@ -25,7 +26,7 @@ import {
 import { signUpPages } from './identity/sign-up-pages.ts';
 import { WorkspaceLimits } from './limits/index.ts';
 import type { LimitedKind } from './limits/index.ts';
-import { UsageEvents } from './usage-events/index.ts';
+import { foldUsageDays, UsageEvents } from './usage-events/index.ts';
 import { usageEventRoutes } from './usage-events/routes.ts';
 
 export interface CoreSettings {
@@ -88,6 +89,7 @@ export function createCore(
         everyMs: 60_000,
         run: (stopping) => trimWorkspaceEvents(db, eventRetention, stopping),
       },
+      { name: 'totals of usage', everyMs: 60_000, run: (stopping) => foldUsageDays(db, stopping) },
     ],
     pages: [
       ...signInPages(identity),
@@ -107,5 +109,6 @@ export const coreRetention = (days: CoreSettings['retention']): RowRetention => 
     { table: 'password_resets' },
     { table: 'invitations' },
     { table: 'sign_in_addresses', column: 'used_at', days: 180 },
+    { table: 'usage_day_sums', column: 'day', days: usageEventDays },
   ],
 });

@@ -4,7 +4,15 @@ import { defineResource } from '../define.ts';
 
 export const usageEventKinds = ['chat.session', 'ai.run'] as const;
 
-/** Retention of usage events, in days. */
+const reader = {
+  tag: 'Usage',
+  callers: ['token', 'session'],
+  permission: 'usage:read',
+  role: 'admin',
+  entitlement: [],
+} as const;
+
+/** Retention of usage events and of their totals, in days. */
 export const usageEventDays = 400;
 
 const usageEvent = named(
@@ -21,26 +29,79 @@ const usageEvent = named(
 );
 export type UsageEvent = z.output<typeof usageEvent>;
 
+/** Maximum number of days in one `UsageTotals`. */
+export const maxUsageTotalDays = 92;
+
+const day = z.iso.date('must be a day, such as 2026-01-31').describe('Day in UTC, `YYYY-MM-DD`');
+const kind = z.enum(usageEventKinds, `must be one of ${usageEventKinds.join(', ')}`);
+const counts = {
+  kind: kind.describe('Kind of the events'),
+  environment: z.enum(['live', 'test']).describe('Environment of the events'),
+  count: z.int().describe('Number of events'),
+};
+
+const usageTotals = named(
+  'UsageTotals',
+  z.object({
+    from: day.describe('First day, UTC'),
+    to: day.describe('Last day, UTC; included'),
+    days: z
+      .array(z.object({ day, ...counts }))
+      .describe('Totals by day, newest first, kind and environment; totals of 0 are omitted'),
+    months: z
+      .array(
+        z.object({
+          month: z.string().meta({ example: '2026-01' }).describe('Calendar month in UTC, `YYYY-MM`'),
+          ...counts,
+        }),
+      )
+      .describe(
+        'Totals of each calendar month that has a day of the period, also of its other days; newest first. Totals of 0 are omitted',
+      ),
+  }),
+  {
+    from: '2026-01-30',
+    to: '2026-01-31',
+    days: [
+      { day: '2026-01-31', kind: 'chat.session', environment: 'live', count: 120 },
+      { day: '2026-01-31', kind: 'chat.session', environment: 'test', count: 3 },
+      { day: '2026-01-30', kind: 'chat.session', environment: 'live', count: 98 },
+    ],
+    months: [
+      { month: '2026-01', kind: 'chat.session', environment: 'live', count: 3_140 },
+      { month: '2026-01', kind: 'chat.session', environment: 'test', count: 3 },
+    ],
+  },
+);
+export type UsageTotals = z.output<typeof usageTotals>;
+
 export const usageEvents = defineResource({
   listUsageEvents: {
-    tag: 'Usage',
-    callers: ['token', 'session'],
-    permission: 'usage:read',
-    role: 'admin',
-    entitlement: [],
+    ...reader,
     method: 'GET',
     path: '/tenants/{tenantId}/usage-events',
     summary: 'List usage events for billing',
     description: `One event for each created chat session and each successful AI run of the last ${usageEventDays} days, newest first. Events never change. Bill events of the environment \`live\` only. For tokens and cost of models, see \`GET /tenants/{tenantId}/ai/usage\`.`,
     params: z.strictObject({ tenantId: id }),
     query: listQuery.extend({
-      kind: z
-        .enum(usageEventKinds, `must be one of ${usageEventKinds.join(', ')}`)
-        .optional()
-        .describe('Only events of this kind'),
+      kind: kind.optional().describe('Only events of this kind'),
       from: instant.optional().describe('Only events recorded at or after this time'),
       to: instant.optional().describe('Only events recorded before this time'),
     }),
     response: page(usageEvent),
+  },
+  getUsageTotals: {
+    ...reader,
+    method: 'GET',
+    path: '/tenants/{tenantId}/usage-totals',
+    summary: 'Get numbers of usage events by day and month',
+    description: `Counts the events that \`GET /tenants/{tenantId}/usage-events\` lists, by UTC day. A request has at most ${maxUsageTotalDays} days of the last ${usageEventDays}.`,
+    params: z.strictObject({ tenantId: id }),
+    query: z.strictObject({
+      kind: kind.optional().describe('Only events of this kind'),
+      from: day.optional().describe('First day, UTC; when omitted, the 30 days up to `to` are counted'),
+      to: day.optional().describe('Last day, UTC; today when omitted'),
+    }),
+    response: usageTotals,
   },
 });

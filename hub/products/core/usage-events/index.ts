@@ -1,1 +1,2 @@
+export { foldUsageDays } from './day-sums.ts';
 export { UsageEvents } from './service.ts';

@@ -5,4 +5,5 @@ import type { UsageEvents } from './service.ts';
 export const usageEventRoutes = (usageEvents: UsageEvents) =>
   implement(resource, {
     listUsageEvents: ({ principal, query }) => usageEvents.list(principal.tenantId, query),
+    getUsageTotals: ({ principal, query }) => usageEvents.totals(principal.tenantId, query),
   });

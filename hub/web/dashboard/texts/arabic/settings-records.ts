@@ -157,6 +157,11 @@ export const records: typeof english = {
     },
   },
   usageEvents: {
+    sessions: 'جلسات الدردشة',
+    month: 'الشهر (UTC)',
+    sessionsByDay: 'جلسات الدردشة المُنشأة حسب اليوم',
+    noSessions: 'لم تُنشأ أي جلسة دردشة في هذا الشهر.',
+    asTable: 'الأعداد حسب اليوم',
     time: 'الوقت',
     kind: 'النوع',
     anyKind: 'أي نوع',

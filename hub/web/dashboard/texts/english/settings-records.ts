@@ -155,6 +155,11 @@ export const records = {
     },
   },
   usageEvents: {
+    sessions: 'Chat sessions',
+    month: 'Month (UTC)',
+    sessionsByDay: 'Created chat sessions by day',
+    noSessions: 'No chat session was created in this month.',
+    asTable: 'Numbers by day',
     time: 'Time',
     kind: 'Kind',
     anyKind: 'Any kind',

@@ -157,6 +157,11 @@ export const records: typeof english = {
     },
   },
   usageEvents: {
+    sessions: 'Chat-Sitzungen',
+    month: 'Monat (UTC)',
+    sessionsByDay: 'Erstellte Chat-Sitzungen je Tag',
+    noSessions: 'In diesem Monat wurde keine Chat-Sitzung erstellt.',
+    asTable: 'Zahlen je Tag',
     time: 'Zeit',
     kind: 'Art',
     anyKind: 'Jede Art',

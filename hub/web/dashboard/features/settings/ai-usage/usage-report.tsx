@@ -10,21 +10,21 @@ import { Input } from '../../../ui/form.tsx';
 import { Card, Empty, Section } from '../../../ui/layout.tsx';
 import { Loaded } from '../../../ui/loaded.tsx';
 import { Cell, Row, Table } from '../../../ui/table.tsx';
+import { DayBars } from '../parts/day-bars.tsx';
+import { Total } from '../parts/total.tsx';
 import { useSettingsSearch } from '../use-settings-search.ts';
-import { DayBars } from './day-bars.tsx';
 import { moneyOf } from './money.ts';
 
 type Usage = Answer<'getAiUsage'>;
 const firstRows = 30;
 const moreRows = 100;
 
-function Total({ label, value }: { label: string; value: string }) {
-  return (
-    <div className="min-w-28 flex-1">
-      <p className="text-xl font-semibold tabular-nums">{value}</p>
-      <p className="text-sm text-text-muted">{label}</p>
-    </div>
-  );
+/** Tokens of each day. */
+function tokensOf(usage: Usage): Map<string, number> {
+  const tokens = new Map<string, number>();
+  for (const { day, inputTokens, outputTokens } of usage.data)
+    tokens.set(day, (tokens.get(day) ?? 0) + inputTokens + outputTokens);
+  return tokens;
 }
 
 function UsageTable({ usage }: { usage: Usage }) {
@@ -118,7 +118,14 @@ export function UsageReport() {
                   {format(text.estimated, { count: data.totals.estimatedCalls })}
                 </p>
               )}
-              {data.data.length > 0 && <DayBars usage={data} />}
+              {data.data.length > 0 && (
+                <DayBars
+                  from={data.from}
+                  to={data.to}
+                  parts={[{ colour: 'bg-chart-1', counts: tokensOf(data) }]}
+                  caption={text.tokensByDay}
+                />
+              )}
             </Section>
             {data.data.length === 0 ? (
               <Card>

@@ -11,6 +11,7 @@ import { LocalTime } from '../../../ui/time.tsx';
 import { instantOf, localInputOf } from '../parts/local-time.ts';
 import { PagedRows } from '../parts/paged-rows.tsx';
 import { useSettingsSearch } from '../use-settings-search.ts';
+import { SessionTotals } from './session-totals.tsx';
 
 type Kind = Answer<'listUsageEvents'>['data'][number]['kind'];
 const kinds: readonly Kind[] = ['chat.session', 'ai.run'];
@@ -31,6 +32,9 @@ export function UsageEventsSection() {
   );
   return (
     <>
+      <div className="mb-5">
+        <SessionTotals />
+      </div>
       <div className="mb-3 flex flex-wrap items-end gap-2">
         <label className="flex flex-col gap-1 text-sm font-semibold">
           {words.kind}
