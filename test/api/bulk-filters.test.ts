@@ -68,12 +68,16 @@ const question = { type: 'approval', title: 'ok?' };
 const failing = { type: 'log', message: '{{payload.x}}' };
 
 test('operations on all runs that match take the filters of the list, from one declaration', () => {
-  const find = (id: string) => operations.find((operation) => operation.id === id);
+  const find = (id: string) => {
+    const found = operations.find((operation) => operation.id === id);
+    if (found === undefined) throw new Error(`no operation ${id}`);
+    return found;
+  };
   const shapeOf = (operation: Operation) => {
-    const { filter } = (find(operation)?.body as z.ZodObject<{ filter: z.ZodOptional<z.ZodObject> }>).shape;
+    const { filter } = (find(operation).body as z.ZodObject<{ filter: z.ZodOptional<z.ZodObject> }>).shape;
     return filter.unwrap().shape;
   };
-  const { limit: _limit, cursor: _cursor, ...ofList } = (find('listAutomationRuns')?.query as z.ZodObject).shape;
+  const { limit: _limit, cursor: _cursor, ...ofList } = (find('listAutomationRuns').query as z.ZodObject).shape;
   for (const operation of ['cancelAutomationRuns', 'retryAutomationRuns'] as const) {
     const { olderThan, status, ...others } = shapeOf(operation);
     expect(olderThan).toBeDefined();
