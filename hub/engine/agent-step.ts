@@ -23,7 +23,7 @@ import { noteRunAuthors } from './run-people.ts';
 import type { StepWait } from './schema.ts';
 import { assertNotInDoubt, beginCall, resumeCall } from './skill-call.ts';
 import { noteInput } from './step-input.ts';
-import { advanceRun, isStepState, writeReceipt, stepUnderWay, writeStep } from './store.ts';
+import { advanceRun, isStepState, secondsSince, stepUnderWay, writeReceipt, writeStep } from './store.ts';
 import type { StepRow } from './store.ts';
 
 /**
@@ -318,10 +318,11 @@ class AgentLoop {
     let tries = 0;
     await this.#held.write(async (tx) => {
       tries += 1;
+      const beganAgo = secondsSince(this.#beganAt);
       // The connection may have broken between the commit and the word of it.
       if (tries > 1 && (await this.#working(() => isStepState(tx, this.#held, this.#index, state)))) return;
       await advanceRun(tx, this.#held, { fromStep: this.#index, nextStep: this.#index, ends: null, error: null });
-      await writeStep(tx, this.#held, stepUnderWay(this.#index, this.#attempt, { state }), this.#beganAt);
+      await writeStep(tx, this.#held, stepUnderWay(this.#index, this.#attempt, { state }), beganAgo);
       await more?.(tx);
     });
     this.#held.called = null;

@@ -43,6 +43,7 @@ import {
   isSuspended,
   keepStateForRetry,
   releaseRun,
+  secondsSince,
   renewalSeconds,
   renewLease,
   suspendAtOnce,
@@ -435,6 +436,8 @@ export class Engine {
     let tries = 0;
     return held.write(async (tx) => {
       tries += 1;
+      // Before anything is waited for: the start of a step is counted back from that of the transaction.
+      const beganAgo = secondsSince(done.beganAt);
       const errorWorkflow = ends === 'failed' ? errorWorkflowOf(run) : null;
       if (errorWorkflow !== null) await lockLimits(tx, errorWorkflow);
       // The connection may have broken between the commit and the word of it.
@@ -442,9 +445,7 @@ export class Engine {
       // In this order, and one behind the other without waiting: should another worker have the run, all of it is undone.
       const [, last] = await Promise.all([
         advanceRun(tx, held, advance),
-        ends === null
-          ? writeStep(tx, held, done.record, done.beganAt)
-          : writeLastStep(tx, held, done.record, done.beganAt),
+        ends === null ? writeStep(tx, held, done.record, beganAgo) : writeLastStep(tx, held, done.record, beganAgo),
         done.receipt === null ? undefined : writeReceipt(tx, done.receipt),
         writeSunk(tx, done.rows),
         (async () => persist?.(tx))(),

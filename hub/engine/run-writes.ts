@@ -4,7 +4,7 @@ import { throughOutages } from '../platform/db/outage.ts';
 import type { Logger } from '../platform/observability/logger.ts';
 import type { DoneStep, Progress, ProgressWriter } from './progress.ts';
 import { writeSunk } from './row-sink.ts';
-import { advanceRun, hasAdvanced, hasDeclared, writeIntent, writeReceipt, writeStep } from './store.ts';
+import { advanceRun, hasAdvanced, hasDeclared, secondsSince, writeIntent, writeReceipt, writeStep } from './store.ts';
 import type { ClaimedRun, Intent, RunAdvance } from './store.ts';
 
 /** How long a step that may be done again without harm stays unwritten at most, in milliseconds. */
@@ -113,8 +113,9 @@ export class RunWrites implements Disposable {
       await this.#writeUnwritten();
       const { run, working } = this.#options;
       await this.#transaction(async (tx) => {
+        const beganAgo = secondsSince(step.beganAt);
         await advanceRun(tx, progress, { ...progress.advance, fromStep: step.record.index });
-        await writeStep(tx, { run, working, called: step.called }, step.record, step.beganAt);
+        await writeStep(tx, { run, working, called: step.called }, step.record, beganAgo);
         await writeIntent(tx, run.tenant_id, intent);
       }, true);
     });
@@ -167,11 +168,14 @@ export class RunWrites implements Disposable {
     else
       await this.#transaction(async (tx) => {
         const { run, working } = this.#options;
+        const beganAgo = steps.map(({ beganAt }) => secondsSince(beganAt));
         // It may have been written all the same.
         if (await hasAdvanced(tx, progress, progress.advance)) return;
         await Promise.all([
           advanceRun(tx, progress, progress.advance),
-          ...steps.map(({ record, called, beganAt }) => writeStep(tx, { run, working, called }, record, beganAt)),
+          ...steps.map(({ record, called }, position) =>
+            writeStep(tx, { run, working, called }, record, beganAgo[position]),
+          ),
           ...receipts.map((receipt) => writeReceipt(tx, receipt)),
           writeSunk(
             tx,

@@ -229,16 +229,13 @@ const writeStepStatement = `INSERT INTO run_steps (run_id, index, tenant_id, sta
 
 /**
  * Writes the state of one step. Only after the fence was checked in the same transaction.
- * @param beganAt when the work on it began, by `performance.now()`; now when left out.
+ * @param beganAgo how long before the transaction the work on it began, in seconds.
  */
-export async function writeStep(
-  tx: Transaction,
-  writer: StepWriter,
-  step: StepRecord,
-  beganAt?: number,
-): Promise<void> {
+export async function writeStep(tx: Transaction, writer: StepWriter, step: StepRecord, beganAgo = 0): Promise<void> {
   noteStepWritten(tx, writer.run);
-  await writer.working(step.index, () => tx.query('write_step', writeStepStatement, stepValues(writer, step, beganAt)));
+  await writer.working(step.index, () =>
+    tx.query('write_step', writeStepStatement, stepValues(writer, step, beganAgo)),
+  );
 }
 
 /**
@@ -249,7 +246,7 @@ export async function writeLastStep(
   tx: Transaction,
   writer: StepWriter,
   step: StepRecord,
-  beganAt: number,
+  beganAgo: number,
 ): Promise<{ othersMayWait: boolean }> {
   const { run, working } = writer;
   noteStepWritten(tx, run);
@@ -259,7 +256,7 @@ export async function writeLastStep(
       // A statement later than that which took the lock, so that it sees the limits of whoever had the lock before.
       `${writeStepStatement} RETURNING EXISTS (SELECT 1 FROM runs h WHERE h.tenant_id = $3 AND h.workflow_id = $16 AND h.waits_for IS NOT NULL)
          OR EXISTS (SELECT 1 FROM workflows w WHERE w.id = $16 AND (w.limits ? 'maxConcurrentRuns' OR w.trigger->'schedule'->>'overlap' = 'queue')) AS others_may_wait`,
-      [...stepValues(writer, step, beganAt), run.workflow_id],
+      [...stepValues(writer, step, beganAgo), run.workflow_id],
     );
   const { rows } = await working(step.index, write);
   return { othersMayWait: rows[0]?.others_may_wait === true };
@@ -270,7 +267,7 @@ function noteStepWritten(tx: Transaction, run: StepWriter['run']): void {
   noteWorkspaceChange(tx, run.tenant_id);
 }
 
-const stepValues = ({ run, called }: StepWriter, step: StepRecord, beganAt?: number) => [
+const stepValues = ({ run, called }: StepWriter, step: StepRecord, beganAgo: number) => [
   run.id,
   step.index,
   run.tenant_id,
@@ -284,13 +281,14 @@ const stepValues = ({ run, called }: StepWriter, step: StepRecord, beganAt?: num
   json(step.state),
   step.outputBytes ?? 0,
   ...calledValues(called, step.index),
-  beganAt === undefined ? 0 : secondsSince(beganAt),
+  beganAgo,
 ];
 
 const calledValues = (called: CalledWith | null, index: number) =>
   called?.index === index ? [called.text, called.text === null] : [null, null];
 
-const secondsSince = (at: number) => (performance.now() - at) / 1000;
+/** How long ago an instant by `performance.now()` is, in seconds. */
+export const secondsSince = (at: number): number => (performance.now() - at) / 1000;
 
 /** A failed attempt that is to be followed by another. Times are by `performance.now()`. */
 export interface FailedAttempt {

@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { StepResult } from '../../shared/contract/automations/runs.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
@@ -197,4 +198,26 @@ test('a run without a retry sends the statements that it sent before, and keeps 
     { retried_attempts: null, attempt_started_at: null },
     { retried_attempts: null, attempt_started_at: null },
   ]);
+});
+
+test('a step whose end waits for a lock does not begin before its run', async () => {
+  const limited = await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }], limits: { maxConcurrentRuns: 1 } } as never,
+  });
+  await workspace.api.call('putAutomationPolicy', { body: { errorWorkflowId: limited.id } });
+  const holder = new Client({ connectionString: hub.database.url });
+  await holder.connect();
+  try {
+    await holder.query(`BEGIN; SELECT 1 FROM workflows WHERE id = '${limited.id}' FOR UPDATE`);
+    const runId = await start([{ type: 'log', message: '{{payload.x}}' }]);
+    const waitsForLong = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND state_change < clock_timestamp() - interval '0.5 s'`;
+    await expect.poll(() => hub.database.query(waitsForLong)).toHaveLength(1);
+    await holder.query('COMMIT');
+    const { startedAt, stepsResultJson } = await settledRun(workspace.api, runId);
+    expect(stepsResultJson[0]?.status).toBe('failed');
+    expect([startedAt, stepsResultJson[0]?.startedAt].toSorted()[0]).toBe(startedAt);
+  } finally {
+    await holder.end();
+    await workspace.api.call('putAutomationPolicy', { body: { errorWorkflowId: null } });
+  }
 });
