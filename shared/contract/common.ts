@@ -20,6 +20,15 @@ export const instant = z.iso
     'must be in the years 1970 to 9999, in UTC',
   );
 
+/** A day in a response. */
+export const day = z.iso.date('must be a day, such as 2026-01-31').describe('Day in UTC, `YYYY-MM-DD`');
+
+/** A day in a request. */
+export const usableDay = day.refine(
+  (text) => Number.isNaN(Date.parse(text)) || isUsableInstant(Date.parse(text)),
+  'must be in the years 1970 to 9999',
+);
+
 /** Text that the database can store. The length limits are in UTF-16 code units. */
 export const text = (minLength: number, maxLength: number) =>
   z

@@ -69,3 +69,21 @@ test.each(places)('an unusable time is rejected as %s, and a usable one causes n
   for (const at of unusable) expect([at, (await use(at)).status]).toEqual([at, 400]);
   for (const at of usable) expect([at, [200, 400].includes((await use(at)).status)]).toEqual([at, true]);
 });
+
+test.each(['ai/usage', 'usage-totals'])(
+  'an unusable day is rejected by the report %s, and a usable one causes no error',
+  async (report) => {
+    const get = async (query: string) =>
+      (
+        await send(hub.url, 'GET', `/tenants/${workspace.tenantId}/${report}?${query}`, {
+          headers: { authorization: `Bearer ${workspace.jwt}` },
+        })
+      ).status;
+    for (const day of ['0000-01-01', '0001-01-01', '1969-12-31'])
+      for (const query of [`from=${day}&to=${day}`, `to=${day}`])
+        expect([query, await get(query)]).toEqual([query, 400]);
+    for (const day of ['1970-01-01', '9999-12-31'])
+      for (const query of [`from=${day}&to=${day}`, `to=${day}`])
+        expect([query, await get(query)]).toEqual([query, 200]);
+  },
+);

@@ -156,9 +156,16 @@ test('a wrong period or kind of totals names the field', async () => {
     [{ kind: 'chat' }, 'query.kind'],
     [{ from: 'yesterday' }, 'query.from'],
     [{ to: '2026-02-30' }, 'query.to'],
+    [{ from: '0000-01-01' }, 'query.from'],
+    [{ to: '1969-12-31' }, 'query.to'],
     [{ from: '2026-02-02', to: '2026-02-01' }, 'query.from'],
     [{ from: '2026-01-01', to: '2026-04-03' }, 'query.from'],
   ] as const)
     await expect(totals(query)).rejects.toMatchObject({ code: 'validation_failed', details: [{ path }] });
-  expect((await totals({ from: '2026-01-01', to: '2026-04-02' })).days).toEqual([]);
+  for (const period of [
+    { from: '2026-01-01', to: '2026-04-02' },
+    { to: '1970-01-01' },
+    { from: '9999-12-31', to: '9999-12-31' },
+  ] as Record<string, string>[])
+    expect((await totals(period)).days).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { inWorkspace } from '../chat/callers.ts';
-import { named, timestamp } from '../common.ts';
+import { day, named, timestamp, usableDay } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { currency } from './prices.ts';
 
@@ -17,11 +17,9 @@ const admin = { tag: 'AI Agent', callers: ['session'], role: 'admin' } as const;
 export const maxUsageDays = 92;
 export const aiUsageDays = 400;
 
-const day = z.iso.date('must be a day, such as 2026-01-31').describe('Day in UTC, `YYYY-MM-DD`');
-
 export const aiUsageQuery = z.strictObject({
-  from: day.optional().describe('First day, UTC; when omitted, the report has the 30 days up to `to`'),
-  to: day.optional().describe('Last day, UTC; today when omitted'),
+  from: usableDay.optional().describe('First day, UTC; when omitted, the report has the 30 days up to `to`'),
+  to: usableDay.optional().describe('Last day, UTC; today when omitted'),
 });
 
 const counts = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id, instant, listQuery, named, page, timestamp } from '../common.ts';
+import { day, id, instant, listQuery, named, page, timestamp, usableDay } from '../common.ts';
 import { defineResource } from '../define.ts';
 
 export const usageEventKinds = ['chat.session', 'ai.run'] as const;
@@ -32,7 +32,6 @@ export type UsageEvent = z.output<typeof usageEvent>;
 /** Maximum number of days in one `UsageTotals`. */
 export const maxUsageTotalDays = 92;
 
-const day = z.iso.date('must be a day, such as 2026-01-31').describe('Day in UTC, `YYYY-MM-DD`');
 const kind = z.enum(usageEventKinds, `must be one of ${usageEventKinds.join(', ')}`);
 const counts = {
   kind: kind.describe('Kind of the events'),
@@ -99,8 +98,8 @@ export const usageEvents = defineResource({
     params: z.strictObject({ tenantId: id }),
     query: z.strictObject({
       kind: kind.optional().describe('Only events of this kind'),
-      from: day.optional().describe('First day, UTC; when omitted, the 30 days up to `to` are counted'),
-      to: day.optional().describe('Last day, UTC; today when omitted'),
+      from: usableDay.optional().describe('First day, UTC; when omitted, the 30 days up to `to` are counted'),
+      to: usableDay.optional().describe('Last day, UTC; today when omitted'),
     }),
     response: usageTotals,
   },
