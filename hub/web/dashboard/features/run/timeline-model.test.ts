@@ -114,6 +114,16 @@ test.each(['skill', 'agent'])('each attempt of a step of type %s has its own bar
     ...known.slice(0, 3),
     ['wait', 4, 6],
   ]);
+  const waitingForSecond = step(0, 0, null, { type, attemptHistory: attemptHistory.slice(0, 1) });
+  expect(partsOf(waitingForSecond, { status: 'running', finishedAt: null, waitsFor }, 2)).toEqual([
+    ['failed', 0, 1],
+    ['wait', 1, 2],
+  ]);
+  const cancelled = step(0, 0, 2, { type, status: 'failed', attemptHistory: attemptHistory.slice(0, 1) });
+  expect(partsOf(cancelled, { status: 'cancelled', finishedAt: at(2) }, 2)).toEqual([
+    ['failed', 0, 1],
+    ['wait', 1, 2],
+  ]);
   const running = step(0, 0, null, {
     type,
     attempts: 3,

@@ -77,7 +77,7 @@ function presentWait(run: Run, step: StepResult, since: number, now: number): Se
 /** Start and end of each attempt. Of steps that an earlier release executed, only node commands tell them. */
 function attemptsOf(step: StepResult, span: Span): { span: Span; hasFailed: boolean }[] {
   const history = step.attemptHistory;
-  if (step.attempts > 1 && history.length === step.attempts && history.every(({ startedAt }) => startedAt !== null))
+  if (step.attempts > 0 && history.length === step.attempts && history.every(({ startedAt }) => startedAt !== null))
     return history.map(({ startedAt, finishedAt, error }, position) => ({
       span: {
         from: position === 0 ? span.from : timeOf(startedAt as string),

@@ -35,9 +35,9 @@ function useStepNote(run: Run): (step: StepResult) => string {
   };
 }
 
-/** Whole minutes, hours or days: a fold has little room. */
+/** Whole seconds, minutes, hours or days: a fold has little room. */
 const rounded = (ms: number) =>
-  [86_400_000, 3_600_000, 60_000].map((unit) => Math.floor(ms / unit) * unit).find((whole) => whole > 0) ?? ms;
+  [86_400_000, 3_600_000, 60_000, 1_000].map((unit) => Math.floor(ms / unit) * unit).find((whole) => whole > 0) ?? ms;
 
 const percent = (part: number) => `${(part * 100).toFixed(3)}%`;
 
