@@ -2,8 +2,10 @@ import { useLanguage } from '../../../app/language.tsx';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
+export type BarColour = 'bg-chart-1' | 'bg-chart-2';
+
 /** Parts of a bar, the lowest last. */
-type Parts = readonly { colour: 'bg-chart-1' | 'bg-chart-2'; counts: ReadonlyMap<string, number> }[];
+type Parts = readonly { colour: BarColour; counts: ReadonlyMap<string, number> }[];
 
 /** Numbers of each day as bars. The page must have the same numbers as text. */
 export function DayBars({ from, to, parts, caption }: { from: string; to: string; parts: Parts; caption: string }) {
@@ -31,10 +33,10 @@ export function DayBars({ from, to, parts, caption }: { from: string; to: string
           </span>
         ))}
       </div>
-      <figcaption className="mt-1 flex justify-between text-sm text-text-muted">
-        <span>{from}</span>
-        <span>{caption}</span>
-        <span>{to}</span>
+      <figcaption className="mt-1 flex justify-between gap-2 text-sm text-text-muted">
+        <span className="whitespace-nowrap">{from}</span>
+        <span className="text-center">{caption}</span>
+        <span className="whitespace-nowrap">{to}</span>
       </figcaption>
     </figure>
   );

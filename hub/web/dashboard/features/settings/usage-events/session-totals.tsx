@@ -54,7 +54,7 @@ export function SessionTotals() {
       title={text.sessions}
       actions={
         <label className="flex items-center gap-2 text-sm">
-          {text.month}
+          <span className="whitespace-nowrap">{text.month}</span>
           <Select value={month} onChange={({ target }) => setMonth(target.value)}>
             {months.map((each) => (
               <option key={each} value={each}>
@@ -74,8 +74,8 @@ export function SessionTotals() {
           return (
             <>
               <div className="flex flex-wrap gap-x-6 gap-y-3">
-                <Total label={common.live} value={ofMonth('live')} />
-                <Total label={common.test} value={ofMonth('test')} />
+                <Total label={common.live} value={ofMonth('live')} colour="bg-chart-1" />
+                <Total label={common.test} value={ofMonth('test')} colour="bg-chart-2" />
               </div>
               {days.length === 0 ? (
                 <p className="mt-2 text-text-muted">{text.noSessions}</p>
