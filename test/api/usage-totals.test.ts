@@ -133,6 +133,15 @@ test('many events become one row for each day, and the totals stay the same', as
   expect(await totals(period)).toEqual(before);
 });
 
+test('totals are kept for 400 days, as the events are', async () => {
+  const daysAgo = (days: number) => new Date(Date.now() - days * dayMs).toISOString();
+  await addUsage(hub.database, workspace.tenantId, [sessionAt(daysAgo(398)), sessionAt(daysAgo(402))]);
+  await hub.app.sweep();
+  expect(await readUsageSums(hub.database, workspace.tenantId)).toEqual({ rows: 1, sum: 1 });
+  const [old, kept] = [402, 398].map((days) => daysAgo(days).slice(0, 10)) as [string, string];
+  expect((await totals({ from: old, to: kept })).days.map(({ day }) => day)).toEqual([kept]);
+});
+
 test('events of earlier releases are counted when the hub is upgraded', async () => {
   const { tenantId } = workspace;
   await addUsage(hub.database, tenantId, [
