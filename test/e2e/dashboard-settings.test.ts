@@ -1,5 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { avoidPeriodEnd, dayMs } from '../fixtures/avoid-period-end.ts';
 import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { canOpenDashboard, openDashboard, startDashboardBrowser } from '../fixtures/dashboard.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -711,4 +712,24 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
       expect(tab.complaints).toEqual([]);
     },
   );
+
+  test('usage events show the chat sessions of a month as numbers, as bars and as a table', async () => {
+    await avoidPeriodEnd(dayMs);
+    const other = await hub.workspace();
+    const live = hub.client(other.keys.chat as string);
+    const testing = hub.client((await other.createKey({ product: 'chat', environment: 'test' })).key);
+    for (const externalId of ['one', 'two']) await live.call('createChatSession', { body: { externalId } });
+    await testing.call('createChatSession', { body: { externalId: 'three' } });
+    await using tab = await open('/usage-events', { session: other.jwt });
+    const { page } = tab;
+    const today = new Date().toISOString().slice(0, 10);
+    await page.getByTitle(`${today}: 3`).waitFor();
+    await page.getByText('Numbers by day').click();
+    await page.getByRole('row', { name: `${today} 2 1` }).waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.getByLabel('Month (UTC)').selectOption({ index: 1 });
+    await page.getByText('No chat session was created in this month.').waitFor();
+    expect(await page.getByTitle(/^\d{4}-\d\d-\d\d: /).count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
 });
