@@ -3611,6 +3611,12 @@ export interface PushSubscription {
   client: string | null;
   /** When the browser was subscribed */
   createdAt: string;
+  /** When the browser renewed the subscription, which ends 60 days after this time */
+  renewedAt: string;
+  /** Since when the push service has refused every message; null when it accepted the last one */
+  refusedSince: string | null;
+  /** Whether the hub sends nothing more, because the push service has refused every message for 3 days */
+  isStopped: boolean;
 }
 
 export interface PutAiBudget {
@@ -3793,6 +3799,20 @@ export interface RemovedMember {
 export interface RenameWorkspace {
   /** New name, 1 to 200 characters; unique on the hub */
   name: string;
+}
+
+export interface RenewPushSubscription {
+  /** https URL of the push service, from `PushSubscription.endpoint` */
+  endpoint: string;
+  /** Keys with which messages are encrypted, from `PushSubscription.toJSON()` */
+  keys: {
+    /** Public key of the browser: an uncompressed point on the curve P-256, base64url */
+    p256dh: string;
+    /** Authentication secret of the browser: 16 bytes, base64url */
+    auth: string;
+  };
+  /** Endpoint that `endpoint` replaces, if it has changed */
+  previousEndpoint?: string;
 }
 
 export interface RequestPasswordReset {
@@ -9005,6 +9025,13 @@ export interface Operations {
     };
     answer: PushSubscription;
   };
+  /** Renew the push notifications of a browser */
+  renewPushSubscription: {
+    input: {
+      body: RenewPushSubscription;
+    };
+    answer: PushSubscription;
+  };
   /** Remove a browser from push notifications */
   deletePushSubscription: {
     input: {
@@ -9317,6 +9344,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   endOwnSession: ['DELETE', '/auth/sessions/{id}'],
   readPushState: ['GET', '/auth/me/push'],
   createPushSubscription: ['POST', '/auth/me/push-subscriptions'],
+  renewPushSubscription: ['POST', '/auth/me/push-subscriptions/renew'],
   deletePushSubscription: ['DELETE', '/auth/me/push-subscriptions/{id}'],
   readHealth: ['GET', '/healthz'],
   readReadiness: ['GET', '/readyz'],

@@ -8,13 +8,25 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startPushService } from '../fixtures/push-service.ts';
 import type { PushService } from '../fixtures/push-service.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
+import { agePushSubscription, expireSessions, stopPushSubscription } from '../fixtures/stage/core.ts';
 import { until } from '../fixtures/until.ts';
 
-/** Replaces the only part of the browser that needs the push service of its maker. */
-const stubSubscribe = (subscription: object) => `PushManager.prototype.subscribe = async ({ applicationServerKey }) => {
+/** Replaces the only part of the browser that needs the push service of its maker. It keeps the subscription. */
+const stubSubscribe = (subscription: object) => `
+const stored = () => {
+  const subscription = JSON.parse(localStorage.getItem('test.subscription'));
+  return subscription && {
+    toJSON: () => subscription,
+    unsubscribe: async () => { localStorage.removeItem('test.subscription'); return true; },
+  };
+};
+PushManager.prototype.getSubscription = async () => stored();
+PushManager.prototype.subscribe = async ({ applicationServerKey }) => {
   window.subscribedWith = applicationServerKey;
-  return { toJSON: () => (${JSON.stringify(subscription)}) };
+  localStorage.setItem('test.subscription', ${JSON.stringify(JSON.stringify(subscription))});
+  return stored();
 };`;
+const browserSubscription = (page: Page) => page.evaluate(() => localStorage.getItem('test.subscription'));
 const failSubscribe = (name: string) =>
   `PushManager.prototype.subscribe = async () => { throw new DOMException('failed', '${name}'); };`;
 
@@ -39,12 +51,12 @@ describe.skipIf(notificationBrowser === null)('the notifications of a browser (n
 
   async function addMember() {
     const email = `ann.${process.hrtime.bigint()}@example.org`;
-    await workspace.session.call('addMember', {
+    const { id } = await workspace.session.call('addMember', {
       params: { tenantId: workspace.tenantId },
       body: { email, password: workspace.password, role: 'agent' },
     });
     const { token } = await hub.client().call('logIn', { body: { email, password: workspace.password } });
-    return { email, token, session: hub.client(token) };
+    return { id, email, token, session: hub.client(token) };
   }
 
   /** Opens the page after `script` has run in it. */
@@ -110,8 +122,8 @@ describe.skipIf(notificationBrowser === null)('the notifications of a browser (n
         .then((registration) => registration.getNotifications())
         .then((all) => all.map(({ title, body, data }) => ({ title, body, data })))`);
     const notification = {
-      title: 'Pay <b>it</b>?',
-      body: 'Invoices',
+      title: 'Outrigger',
+      body: 'An approval waits for your decision.',
       data: `${hub.url}/app/approvals/${approvalId}`,
     };
     const message = JSON.stringify(service.received[0]?.message);
@@ -143,20 +155,31 @@ describe.skipIf(notificationBrowser === null)('the notifications of a browser (n
     expect(await click()).toEqual({ focused: notification.data });
     await approvalTab.close();
 
-    // A message leads to no other site, and one that cannot be read is shown too.
+    // A message leads to no other site, and one that cannot be read is shown too. Each replaces the one before: after a
+    // click, the browser removes by its tag what it shows, which may be the next one already.
+    const home = { ...notification, data: `${hub.url}/app/` };
+    const shownAt = () =>
+      page.evaluate<number>(`navigator.serviceWorker.getRegistration('/app/')
+        .then((registration) => registration.getNotifications())
+        .then(([notification]) => notification?.timestamp ?? 0)`);
     for (const hostile of [
-      JSON.stringify({ title: 'a', workflowName: 'b', path: 'https://elsewhere.example/app/' }),
-      JSON.stringify({ title: 'a', workflowName: 'b', path: '//elsewhere.example/app/' }),
-      JSON.stringify({ title: 'a', workflowName: 'b', path: '/sign-out' }),
-      JSON.stringify({ title: 'a', workflowName: 'b', path: '/app/../sign-out' }),
-      JSON.stringify({ title: 7, path: 'javascript:alert(1)' }),
+      JSON.stringify({ path: 'https://elsewhere.example/app/' }),
+      JSON.stringify({ path: '//elsewhere.example/app/' }),
+      JSON.stringify({ path: '/sign-out' }),
+      JSON.stringify({ path: '/app/../sign-out' }),
+      JSON.stringify({ title: 'Your <b>password</b>', language: '__proto__', path: 'javascript:alert(1)' }),
       'no JSON',
     ]) {
+      const before = await shownAt();
       await deliver(hostile);
-      await expect.poll(shown).toMatchObject([{ data: `${hub.url}/app/` }]);
-      expect(await click()).toEqual({ opened: `${hub.url}/app/` });
-      await expect.poll(shown).toEqual([]);
+      await expect.poll(shownAt).toBeGreaterThan(before);
+      expect(await shown()).toEqual([home]);
     }
+
+    // The notification has the language of the profile.
+    await deliver(JSON.stringify({ path: '/app/', language: 'de' }));
+    await expect.poll(shown).toMatchObject([{ body: 'Eine Freigabe wartet auf Ihre Entscheidung.' }]);
+    expect(await click()).toEqual({ opened: home.data });
 
     await page.getByRole('link', { name: 'Back to your profile' }).click();
     const section = page.locator('section', { has: page.getByRole('heading', { name: 'Notifications' }) });
@@ -215,22 +238,205 @@ describe.skipIf(notificationBrowser === null)('the notifications of a browser (n
     }
   });
 
-  test('need a signed-in user, and end with the session', async () => {
-    await using stranger = await openDashboard(browser, '/app/notify', { hubUrl: hub.url, session: null });
-    await stranger.page.waitForURL(`${hub.url}/sign-in?to=/app/notify`);
-    const { email, token, session } = await addMember();
-    await using tab = await open(token, stubSubscribe(service.subscribe()));
+  /** Turns the notifications of a new browser on. */
+  async function turnOnNewBrowser(member: Awaited<ReturnType<typeof addMember>>, subscription = service.subscribe()) {
+    const tab = await open(member.token, stubSubscribe(subscription));
     await tab.page.getByRole('button', { name: 'Turn on notifications' }).click();
     await status(tab.page, 'on');
-    await session.call('logOut', {});
-    const again = await hub.client().call('logIn', { body: { email, password: workspace.password } });
-    await tab.page
-      .context()
-      .addCookies([
-        { name: 'outrigger_session', value: again.token, url: hub.url, httpOnly: true, sameSite: 'Strict' },
-      ]);
-    await tab.page.reload();
-    await status(tab.page, 'off');
+    const [found] = (await member.session.call('readPushState', {})).subscriptions;
+    return { tab, subscription, id: found?.id ?? '' };
+  }
+  /** Signs the user of an email address in to the browser. */
+  async function signIn(page: Page, email: string) {
+    const { token } = await hub.client().call('logIn', { body: { email, password: workspace.password } });
+    const cookie = { name: 'outrigger_session', value: token, url: hub.url, httpOnly: true };
+    await page.context().addCookies([{ ...cookie, sameSite: 'Strict' }]);
+    return hub.client(token);
+  }
+  const messagesTo = (endpoint: string) => service.received.filter(({ path }) => endpoint.endsWith(path));
+
+  test('need a signed-in user, continue after the session, and end when the user signs out in the browser', async () => {
+    await using stranger = await openDashboard(browser, '/app/notify', { hubUrl: hub.url, session: null });
+    await stranger.page.waitForURL(`${hub.url}/sign-in?to=/app/notify`);
+    const member = await addMember();
+    const { tab: opened, id } = await turnOnNewBrowser(member);
+    await using tab = opened;
+    const { page } = tab;
+    await agePushSubscription(hub.database, id, { days: 50 });
+    await expireSessions(hub.database, member.id);
+    const session = await signIn(page, member.email);
+    await page.reload();
+    await status(page, 'on');
+    // The dashboard renews the subscription.
+    await page.goto(`${hub.url}/app/runs`);
+    const age = async () => {
+      const [found] = (await session.call('readPushState', {})).subscriptions;
+      return Date.now() - Date.parse(found?.renewedAt ?? '');
+    };
+    await expect.poll(age).toBeLessThan(86_400_000);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL(`${hub.url}/`);
+    expect(await browserSubscription(page)).toBeNull();
+    const again = await signIn(page, member.email);
+    expect((await again.call('readPushState', {})).subscriptions).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('end in a browser in which they were removed elsewhere, or in which another user signs in', async () => {
+    for (const end of [
+      async (member: Awaited<ReturnType<typeof addMember>>, id: string) => {
+        await member.session.call('deletePushSubscription', { params: { id } });
+      },
+      async (_member: Awaited<ReturnType<typeof addMember>>, _id: string, page: Page) => {
+        await signIn(page, (await addMember()).email);
+      },
+    ]) {
+      const member = await addMember();
+      const { tab: opened, id } = await turnOnNewBrowser(member);
+      await using tab = opened;
+      expect(await browserSubscription(tab.page)).not.toBeNull();
+      await end(member, id, tab.page);
+      await tab.page.goto(`${hub.url}/app/runs`);
+      await expect.poll(() => browserSubscription(tab.page)).toBeNull();
+      await tab.page.goto(`${hub.url}/app/notify`);
+      await status(tab.page, 'off');
+    }
+  });
+
+  test('reach a new endpoint of the browser, which the next visit or the service worker reports', async () => {
+    const member = await addMember();
+    const { tab: opened, subscription, id } = await turnOnNewBrowser(member);
+    await using tab = opened;
+    const { page } = tab;
+    const isReached = (endpoint: string) =>
+      until(
+        () => messagesTo(endpoint).length === 1,
+        () => 'the new endpoint was not notified',
+      );
+    const atVisit = service.subscribe();
+    await page.evaluate((value) => localStorage.setItem('test.subscription', value), JSON.stringify(atVisit));
+    await page.goto(`${hub.url}/app/runs`);
+    await expect
+      .poll(() => page.evaluate(() => localStorage.getItem('outrigger.notifications')))
+      .toContain(atVisit.endpoint);
+    await ask(member.email);
+    await isReached(atVisit.endpoint);
+
+    const [worker] = page.context().serviceWorkers();
+    /** The browser cannot be made to change its endpoint, so the event is dispatched. */
+    const change = (from: { endpoint: string }, to: { endpoint: string }) =>
+      worker?.evaluate(`(async () => {
+        const options = { applicationServerKey: new Uint8Array(65).buffer };
+        PushManager.prototype.getSubscription = async () => null;
+        PushManager.prototype.subscribe = async () => ({
+          toJSON: () => (${JSON.stringify(to)}),
+          unsubscribe: async () => { self.unsubscribed = true; return true; },
+        });
+        self.unsubscribed = false;
+        const event = new ExtendableEvent('pushsubscriptionchange');
+        Object.defineProperty(event, 'oldSubscription', { value: { endpoint: ${JSON.stringify(from.endpoint)}, options } });
+        dispatchEvent(event);
+      })()`);
+    const byWorker = service.subscribe();
+    await change(atVisit, byWorker);
+    await expect
+      .poll(() => hub.database.query('select endpoint from push_subscriptions where id = $1', [id]))
+      .toEqual([{ endpoint: byWorker.endpoint }]);
+    await ask(member.email);
+    await isReached(byWorker.endpoint);
+    expect(messagesTo(subscription.endpoint)).toEqual([]);
+    expect((await member.session.call('readPushState', {})).subscriptions).toMatchObject([{ id }]);
+    // Notifications that were removed meanwhile end in the browser.
+    await member.session.call('deletePushSubscription', { params: { id } });
+    await change(byWorker, service.subscribe());
+    await expect.poll(() => worker?.evaluate('self.unsubscribed')).toBe(true);
+    expect((await member.session.call('readPushState', {})).subscriptions).toEqual([]);
+  });
+
+  test('are renewed by one page when many load together, and not again by each page', async () => {
+    const { tab: opened, subscription } = await turnOnNewBrowser(await addMember());
+    await using tab = opened;
+    const { page } = tab;
+    const other = await page.context().newPage();
+    await other.addInitScript(stubSubscribe(subscription));
+    // Counts the renewals that are done or were not necessary.
+    for (const each of [page, other])
+      await each.addInitScript(`
+        window.renewals = 0;
+        const { request } = LockManager.prototype;
+        LockManager.prototype.request = async function (...values) {
+          await request.apply(this, values);
+          if (values[0] === 'outrigger.notifications') window.renewals += 1;
+        };`);
+    const renewals = (each: Page) => each.evaluate('window.renewals');
+    let sent = 0;
+    const released = Promise.withResolvers<void>();
+    await page.context().route('**/auth/me/push-subscriptions/renew', async (route) => {
+      sent += 1;
+      await released.promise;
+      await route.continue();
+    });
+    await page.goto(`${hub.url}/app/runs`);
+    await expect.poll(() => sent).toBe(1);
+    await other.goto(`${hub.url}/app/runs`);
+    await expect.poll(() => renewals(other)).toBe(1);
+    expect(sent).toBe(1);
+    released.resolve();
+    await expect.poll(() => renewals(page)).toBe(1);
+    await other.reload();
+    await expect.poll(() => renewals(other)).toBe(1);
+    expect(sent).toBe(1);
+    await other.evaluate(() => {
+      const stored = JSON.parse(localStorage.getItem('outrigger.notifications') ?? '{}') as { renewedAt: number };
+      stored.renewedAt -= 60_000;
+      localStorage.setItem('outrigger.notifications', JSON.stringify(stored));
+    });
+    await other.reload();
+    await expect.poll(() => renewals(other)).toBe(1);
+    expect(sent).toBe(2);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('get another endpoint where that of the browser belongs to another user', async () => {
+    const [first, next] = [service.subscribe(), service.subscribe()];
+    const { session: thief } = await addMember();
+    await thief.call('createPushSubscription', { body: { ...service.subscribe(), endpoint: first.endpoint } });
+    const member = await addMember();
+    await using tab = await open(
+      member.token,
+      `${stubSubscribe(next)}
+       const { subscribe } = PushManager.prototype;
+       localStorage.setItem('test.subscription', ${JSON.stringify(JSON.stringify(first))});
+       PushManager.prototype.subscribe = (options) => stored() ?? subscribe(options);`,
+    );
+    await tab.page.getByRole('button', { name: 'Turn on notifications' }).click();
+    await status(tab.page, 'on');
+    await ask(member.email);
+    await until(
+      () => messagesTo(next.endpoint).length === 1,
+      () => 'the browser was not notified',
+    );
+    expect(messagesTo(first.endpoint)).toEqual([]);
+  });
+
+  test('say in the browser and in the profile that the push service refuses them, and are turned on again', async () => {
+    const member = await addMember();
+    const { tab: opened, id } = await turnOnNewBrowser(member);
+    await using tab = opened;
+    const { page } = tab;
+    await stopPushSubscription(hub.database, id);
+    await page.reload();
+    await status(page, 'stopped');
+    await page.getByText('The push service refuses the messages of this hub.').waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Back to your profile' }).click();
+    await page.getByText('Stopped, because the push service refused every message for days.').waitFor();
+    await page.getByRole('link', { name: 'Notifications in this browser' }).click();
+    await page.getByRole('button', { name: 'Turn on notifications' }).click();
+    await status(page, 'on');
+    expect((await member.session.call('readPushState', {})).subscriptions).toMatchObject([
+      { isStopped: false, refusedSince: null },
+    ]);
     expect(tab.complaints).toEqual([]);
   });
 

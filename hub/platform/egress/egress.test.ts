@@ -79,6 +79,25 @@ describe('the egress guard', () => {
       expect(() => egress.check(other)).toThrow(EgressRefused);
   });
 
+  test('knows names that lead to this machine or its network without resolving them, unless they are allowed', async () => {
+    await using egress = createEgress({ allowHosts: ['push.internal'] });
+    for (const host of [
+      'localhost',
+      'a.localhost',
+      'LOCALHOST.',
+      'printer.local',
+      'a.internal',
+      'a.home.arpa',
+      'intranet',
+    ])
+      expect(() => egress.checkPublic(`https://${host}/a`), host).toThrow(
+        /leads to a private, local or reserved address/,
+      );
+    for (const host of ['push.internal', 'local.example.com', 'internal.example', '8.8.8.8', '[2606:4700:4700::1111]'])
+      expect(() => egress.checkPublic(`https://${host}/a`), host).not.toThrow();
+    expect(() => egress.checkPublic('http://push.example.com/a')).toThrow(EgressRefused);
+  });
+
   test('checks the address that a connection uses, so that DNS rebinding is refused', async () => {
     let lookups = 0;
     // The resolver returns another private address at the second look-up.

@@ -37,6 +37,11 @@ export interface Egress extends AsyncDisposable {
   /** Checks a URL without resolving its host. @throws EgressRefused. */
   check(url: string): void;
   /**
+   * Like `check`, and refuses names that lead to this machine or its network, which no request could reach. @throws
+   * EgressRefused.
+   */
+  checkPublic(url: string): void;
+  /**
    * Checks a host for `connect` without resolving it, and returns its normalized form for storage. @throws
    * EgressRefused.
    */
@@ -84,6 +89,9 @@ export function createEgress({ clock = systemClock, resolveSrv, ...guardOptions 
   return {
     check(address) {
       check(address);
+    },
+    checkPublic(address) {
+      guard.checkPublic(address);
     },
     checkHost: guard.checkHost,
 

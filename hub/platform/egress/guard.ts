@@ -10,6 +10,8 @@ import type { Resolve } from './resolve.ts';
 export interface Guard {
   /** Parses and checks a URL without resolving its host. @throws EgressRefused. */
   check(text: string, base?: URL): URL;
+  /** Like `check`, and refuses names that lead to this machine or its network. @throws EgressRefused. */
+  checkPublic(text: string): URL;
   /** Whether EGRESS_ALLOW_HOSTS contains the host, which then may have any address. */
   isAllowed(url: URL): boolean;
   /** Resolves a host that is not in EGRESS_ALLOW_HOSTS. Fails unless all of its addresses are public. */
@@ -37,6 +39,27 @@ export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptio
   const allowed = new Set(allowHosts.map(normalizeHost));
   const isAllowedHost = (host: string, port: string) => allowed.has(host) || allowed.has(`${host}:${port}`);
   const isAllowed = (url: URL) => isAllowedHost(hostOf(url), url.port || (url.protocol === 'https:' ? '443' : '80'));
+  const check = (text: string, base?: URL) => {
+    let url: URL;
+    try {
+      url = new URL(text, base);
+    } catch {
+      throw new EgressRefused(`"${text.slice(0, 200)}" is not an absolute URL; use a URL that begins with https://.`);
+    }
+    if (url.username !== '' || url.password !== '')
+      throw new EgressRefused('The URL must not contain a user name or a password; send them as a header.');
+    if (isAllowed(url)) {
+      if (url.protocol === 'http:' || url.protocol === 'https:') return url;
+    } else if (url.protocol === 'https:') {
+      const host = hostOf(url);
+      // Node.js does not call `lookup` for a literal IP address.
+      if (isIP(host) !== 0 && !isPublicAddress(host)) throw new EgressRefused(refusalMessage(host));
+      return url;
+    }
+    throw new EgressRefused(
+      `${url.protocol}//${url.host} is refused: only https is allowed (or name the host in EGRESS_ALLOW_HOSTS for development).`,
+    );
+  };
   const checkHost = (host: string, port: number) => {
     const url = parseHost(host);
     if (url === null) throw new EgressRefused(`"${host.slice(0, 200)}" is not a valid host.`);
@@ -73,26 +96,12 @@ export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptio
         (error: Error) => callback(error, []),
       );
     },
-    check(text, base) {
-      let url: URL;
-      try {
-        url = new URL(text, base);
-      } catch {
-        throw new EgressRefused(`"${text.slice(0, 200)}" is not an absolute URL; use a URL that begins with https://.`);
-      }
-      if (url.username !== '' || url.password !== '')
-        throw new EgressRefused('The URL must not contain a user name or a password; send them as a header.');
-      if (isAllowed(url)) {
-        if (url.protocol === 'http:' || url.protocol === 'https:') return url;
-      } else if (url.protocol === 'https:') {
-        const host = hostOf(url);
-        // Node.js does not call `lookup` for a literal IP address.
-        if (isIP(host) !== 0 && !isPublicAddress(host)) throw new EgressRefused(refusalMessage(host));
-        return url;
-      }
-      throw new EgressRefused(
-        `${url.protocol}//${url.host} is refused: only https is allowed (or name the host in EGRESS_ALLOW_HOSTS for development).`,
-      );
+    check,
+    checkPublic(text) {
+      const url = check(text);
+      const host = hostOf(url);
+      if (!isAllowed(url) && isLocalName(host)) throw new EgressRefused(refusalMessage(host));
+      return url;
     },
   };
 }
@@ -115,6 +124,10 @@ export function hostOf(url: URL): string {
     .replace(/\.$/, '')
     .toLowerCase();
 }
+
+/** Names without a dot, and those that are reserved for a machine or its network (RFC 6761, RFC 6762, RFC 8375). */
+const isLocalName = (host: string) =>
+  isIP(host) === 0 && (!host.includes('.') || /\.(?:localhost|local|internal|home\.arpa)$/.test(host));
 
 function refusalMessage(host: string): string {
   return `${host} is refused: it leads to a private, local or reserved address (name it in EGRESS_ALLOW_HOSTS for development).`;

@@ -1,3 +1,4 @@
+import { maxUnrenewedDays } from '../../../shared/contract/core/push.ts';
 import { usageEventDays } from '../../../shared/contract/core/usage-events.ts';
 import type { Entitlement } from '../../../shared/contract/define.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
@@ -110,5 +111,6 @@ export const coreRetention = (days: CoreSettings['retention']): RowRetention => 
     { table: 'invitations' },
     { table: 'sign_in_addresses', column: 'used_at', days: 180 },
     { table: 'usage_day_sums', column: 'day', days: usageEventDays },
+    { table: 'push_subscriptions', column: 'renewed_at', days: maxUnrenewedDays },
   ],
 });

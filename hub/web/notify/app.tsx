@@ -16,7 +16,7 @@ export interface AppProps {
 export function App({ notifications, language: { words, format } }: AppProps) {
   const { status, user, isBusy, refusal } = useStore(notifications.store);
   const isProblem = status !== 'on' && status !== 'off' && status !== 'loading';
-  const isOff = status === 'off' || status === 'noService';
+  const isOff = status === 'off' || status === 'stopped' || status === 'noService';
   return (
     <main>
       <h1>{words.title}</h1>

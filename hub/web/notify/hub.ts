@@ -1,3 +1,5 @@
+import type { BrowserSubscription } from './subscription.ts';
+
 /** The signed-in user. */
 export interface SignedInUser {
   id: string;
@@ -6,7 +8,7 @@ export interface SignedInUser {
 
 export interface PushState {
   publicKey: string;
-  subscriptions: { id: string }[];
+  subscriptions: { id: string; isStopped: boolean }[];
 }
 
 /** A response of the hub other than 2xx, with the message of the hub. */
@@ -50,7 +52,7 @@ export const readUser = async () => (await call<{ user: SignedInUser }>('GET', '
 export const readState = (userId: string) => call<PushState>('GET', '/auth/me/push', userId);
 
 /** The hub replaces an earlier subscription of this browser, so a repeated request needs no `Idempotency-Key`. */
-export const createSubscription = (userId: string, { endpoint, keys }: PushSubscriptionJSON) =>
+export const createSubscription = (userId: string, { endpoint, keys }: BrowserSubscription) =>
   call<{ id: string }>('POST', '/auth/me/push-subscriptions', userId, { endpoint, keys });
 
 /** Deletes a subscription, unless it is already deleted. */

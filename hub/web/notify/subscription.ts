@@ -1,13 +1,6 @@
-/** The subscription of this browser, as the page stores it. */
-export interface StoredSubscription {
-  userId: string;
-  /** Id of the subscription at the hub. */
-  id: string;
-}
+import { unsubscribeBrowser, workerScope } from '../../../shared/web/push-subscription.ts';
 
-const storageKey = 'outrigger.notifications';
 const workerPath = '/app/push-worker.js';
-const workerScope = '/app/';
 /** Time limit for the start of the service worker, in milliseconds. */
 const workerTimeoutMs = 10_000;
 /** Time limit for the response of the push service, in milliseconds. */
@@ -23,19 +16,6 @@ const workerPolicy = trustedTypes?.createPolicy('push-worker', { createScriptURL
 /** Whether the browser can show notifications that arrive while no page is open. */
 export const isSupported = () => 'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window;
 
-export function readStored(): StoredSubscription | null {
-  try {
-    return JSON.parse(localStorage.getItem(storageKey) ?? 'null') as StoredSubscription | null;
-  } catch {
-    return null;
-  }
-}
-
-export function store(subscription: StoredSubscription | null): void {
-  if (subscription === null) localStorage.removeItem(storageKey);
-  else localStorage.setItem(storageKey, JSON.stringify(subscription));
-}
-
 /** @throws DOMException `TimeoutError`. */
 async function within<Result>(task: Promise<Result>, timeoutMs: number): Promise<Result> {
   let timer = 0;
@@ -49,11 +29,17 @@ async function within<Result>(task: Promise<Result>, timeoutMs: number): Promise
   }
 }
 
+/** A subscription of the browser, with what the hub needs. */
+export interface BrowserSubscription {
+  endpoint: string;
+  keys: Record<string, string>;
+}
+
 /**
  * Registers the service worker and subscribes the browser at its push service.
  * @throws DOMException `NotAllowedError` without permission; any other error when the push service is not reachable.
  */
-export async function subscribeBrowser(publicKey: string): Promise<PushSubscriptionJSON> {
+export async function subscribeBrowser(publicKey: string): Promise<BrowserSubscription> {
   await navigator.serviceWorker.register(workerPolicy?.createScriptURL(workerPath) ?? workerPath, {
     scope: workerScope,
   });
@@ -66,12 +52,6 @@ export async function subscribeBrowser(publicKey: string): Promise<PushSubscript
     await unsubscribeBrowser();
     return subscribe();
   });
-  return subscription.toJSON();
-}
-
-/** Ends the subscription at the push service, if there is one. */
-export async function unsubscribeBrowser(): Promise<void> {
-  const registration = await navigator.serviceWorker.getRegistration(workerScope);
-  const subscription = await registration?.pushManager.getSubscription();
-  await subscription?.unsubscribe();
+  const { endpoint = '', keys = {} } = subscription.toJSON();
+  return { endpoint, keys };
 }

@@ -227,7 +227,7 @@ export const identity = defineResource({
     method: 'POST',
     path: '/auth/logout',
     summary: 'Sign out',
-    description: 'The JWT is revoked immediately.',
+    description: 'The JWT is revoked immediately, and the push notifications of the browser end.',
     response: z.object({ signedOut: z.literal(true).describe('Always true: the session ended') }),
   },
   changePassword: {
@@ -238,7 +238,7 @@ export const identity = defineResource({
     path: '/auth/password',
     summary: 'Change your password',
     description:
-      'Requires the current password. All other sessions and sign-in links of the user are revoked immediately. Wrong passwords count against the sign-in limit.',
+      'Requires the current password. All other sessions, sign-in links and push notifications in other browsers end immediately. Wrong passwords count against the sign-in limit.',
     body: named(
       'ChangePassword',
       z.strictObject({

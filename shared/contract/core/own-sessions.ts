@@ -37,7 +37,7 @@ export const ownSessions = defineResource({
     method: 'DELETE',
     path: '/auth/sessions/{id}',
     summary: 'End one of your sessions',
-    description: 'The session and its streams end immediately on every process.',
+    description: 'The session, its streams and the push notifications of its browser end immediately on every process.',
     params: idParams,
     response: deleted,
   },
@@ -48,7 +48,8 @@ export const ownSessions = defineResource({
     method: 'DELETE',
     path: '/auth/sessions',
     summary: 'End all your other sessions',
-    description: 'Also revokes your sign-in links and password links. The session of this request continues.',
+    description:
+      'Also ends your push notifications in other browsers, and revokes your sign-in links and password links. The session of this request continues.',
     response: named('EndedSessions', z.object({ ended: z.int().describe('Number of sessions that ended') })),
   },
 });

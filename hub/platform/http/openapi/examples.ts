@@ -78,6 +78,7 @@ const byName: Record<string, unknown> = {
   display_name: 'Ada Lovelace',
   effect: 'Stores a value in the memory of the workspace.',
   endpoint: 'https://push.example.net/push/JzLQ3raZJfFBR0aqvOMsLrt54w4rJUsV',
+  previousEndpoint: 'https://push.example.net/push/uVf0mQ2Jr9eT5kLwXa7cYpB3nHs8dGzE',
   errorCode: null,
   eventId: '01980000-0000-7000-8000-000000000004',
   externalId: 'customer-42',

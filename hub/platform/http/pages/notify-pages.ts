@@ -53,8 +53,8 @@ export const notifyPages: Page[] = [
       fileResponse(
         builtFiles().pushWorker,
         { accepted: String(headers['accept-encoding'] ?? ''), known: headers['if-none-match'] },
-        // A service worker has the policy of its own response. It loads nothing.
-        { 'Content-Security-Policy': "default-src 'none'", 'Cache-Control': 'no-cache' },
+        // A service worker has the policy of its own response. It only calls the API.
+        { 'Content-Security-Policy': "default-src 'none'; connect-src 'self'", 'Cache-Control': 'no-cache' },
       ),
   },
 ];

@@ -1,26 +1,34 @@
 import { setTimeout } from 'node:timers/promises';
-import { visibleLine } from '../../../../shared/visible-text.ts';
+import { maxUnrenewedDays } from '../../../../shared/contract/core/push.ts';
 import { runs } from '../../../engine/schema.ts';
-import { withAsciiHosts } from '../../../platform/ascii-hosts.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, lte, sql } from '../../../platform/db/orm.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import type { Push, PushOutcome } from '../../../platform/push/push.ts';
-import { endPushSubscription, readPushReceivers } from '../../core/identity/index.ts';
+import {
+  endPushSubscription,
+  readPushReceivers,
+  recordPushAcceptance,
+  recordPushRefusal,
+} from '../../core/identity/index.ts';
 import { refusalOf } from './contexts.ts';
 import { DecisionFacts } from './decision-facts.ts';
 import { approvalPushes, approvals } from './schema.ts';
-import { listVotesOf } from './store.ts';
+import { isDecidable, listVotesOf } from './store.ts';
+import type { ApprovalRow } from './store.ts';
 
 /** A notification that a process attempts to send. */
 interface ClaimedPush {
   [column: string]: unknown;
   approvalId: string;
   subscriptionId: string;
+  tenantId: string;
+  userId: string;
+  email: string;
+  /** Language that the user chose; null for that of the browser. */
+  language: string | null;
   /** Number of attempts, with this one. */
   attempts: number;
-  title: string;
-  workflowName: string;
   ttlSeconds: number;
   endpoint: string;
   p256dh: Buffer;
@@ -39,7 +47,6 @@ const leaseSeconds = 60;
 const retrySeconds = [15, 60, 300, 900];
 const maxRetryAfterSeconds = 3_600;
 const maxTtlSeconds = 86_400;
-const maxShownCharacters = 120;
 
 /** Notifies the members who may decide an approval, in the browsers that they have subscribed. */
 export class ApprovalPushes {
@@ -69,8 +76,11 @@ export class ApprovalPushes {
         await this.#enqueueDue();
         const free = maxConcurrentAttempts - running.size;
         const claimed = free === 0 ? [] : await this.#claim(free);
-        for (const each of claimed ?? []) begin(each);
-        if (running.size === 0) break;
+        for (const each of await this.#keepDecidable(claimed ?? [])) begin(each);
+        if (running.size === 0) {
+          if (claimed === null) break;
+          continue;
+        }
         await Promise.race([...running, setTimeout(nextPassMs, undefined, { ref: false })]);
       }
     } finally {
@@ -113,18 +123,9 @@ export class ApprovalPushes {
       if (found === undefined) return;
       const { row, environment } = found;
       const receivers = environment === 'test' ? [] : await readPushReceivers(tx, tenantId);
-      const votes = receivers.length === 0 ? [] : await listVotesOf(tx, [id]);
-      const voters = votes.map(({ approver }) => approver);
-      const facts = new DecisionFacts(tx, tenantId, [row]);
-      const mayDecide = new Map<string, boolean>();
-      for (const { userId, email } of receivers) {
-        if (mayDecide.has(userId)) continue;
-        const decider = { kind: 'user', actor: `user:${userId}`, userId, email } as const;
-        const refusal = await refusalOf(tx, row, voters, { decider, hasPermission: true }, facts);
-        mayDecide.set(userId, refusal === null);
-      }
+      const deciders = await findDeciders(tx, row, receivers);
       const values = receivers.flatMap(({ subscriptionId, userId }) =>
-        mayDecide.get(userId) === true ? [{ approvalId: id, subscriptionId, tenantId }] : [],
+        deciders.has(userId) ? [{ approvalId: id, subscriptionId, tenantId }] : [],
       );
       if (values.length > 0) await tx.insert(approvalPushes).values(values).onConflictDoNothing();
       await tx
@@ -152,46 +153,65 @@ export class ApprovalPushes {
       const keys = [leased.map(({ approvalId }) => approvalId), leased.map(({ subscriptionId }) => subscriptionId)];
       const { rows } = await tx.query<ClaimedPush>(
         'read_approval_pushes',
-        `SELECT p.approval_id AS "approvalId", p.subscription_id AS "subscriptionId", p.attempts, a.title, w.name AS "workflowName",
+        `SELECT p.approval_id AS "approvalId", p.subscription_id AS "subscriptionId", p.tenant_id AS "tenantId", p.attempts,
+           u.id AS "userId", u.email, u.preferences->>'language' AS language,
            ceil(least($3, extract(epoch FROM a.expires_at - now())))::int AS "ttlSeconds", b.endpoint, b.p256dh, b.auth
          FROM unnest($1::uuid[], $2::uuid[]) AS k(approval_id, subscription_id)
          JOIN approval_pushes p USING (approval_id, subscription_id)
          JOIN approvals a ON a.id = p.approval_id
-         JOIN runs r ON r.id = a.run_id
-         JOIN workflows w ON w.id = r.workflow_id
          JOIN push_subscriptions b ON b.id = p.subscription_id
-         JOIN sessions s ON s.id = b.session_id
-         WHERE a.status = 'pending' AND (a.expires_at IS NULL OR a.expires_at > now()) AND s.revoked_at IS NULL AND s.expires_at > now()`,
-        [...keys, maxTtlSeconds],
+         JOIN users u ON u.id = b.user_id
+         WHERE a.status = 'pending' AND (a.expires_at IS NULL OR a.expires_at > now())
+           AND b.stopped_at IS NULL AND b.renewed_at > now() - make_interval(days => $4)`,
+        [...keys, maxTtlSeconds, maxUnrenewedDays],
       );
       const kept = new Set(rows.map(({ approvalId, subscriptionId }) => approvalId + subscriptionId));
-      const ended = leased.filter(({ approvalId, subscriptionId }) => !kept.has(approvalId + subscriptionId));
-      if (ended.length > 0)
-        await tx.query(
-          'delete_ended_approval_pushes',
-          `DELETE FROM approval_pushes p USING unnest($1::uuid[], $2::uuid[]) AS k(approval_id, subscription_id)
-           WHERE p.approval_id = k.approval_id AND p.subscription_id = k.subscription_id`,
-          [ended.map(({ approvalId }) => approvalId), ended.map(({ subscriptionId }) => subscriptionId)],
-        );
+      await deletePushes(
+        tx,
+        leased.filter(({ approvalId, subscriptionId }) => !kept.has(approvalId + subscriptionId)),
+      );
       return rows;
     });
+  }
+
+  /**
+   * Returns the notifications of those who may still decide, and deletes the others. A notification that cannot be
+   * checked is attempted again after its lease.
+   */
+  async #keepDecidable(claimed: readonly ClaimedPush[]): Promise<ClaimedPush[]> {
+    const kept: ClaimedPush[] = [];
+    for (const [approvalId, pushes] of Map.groupBy(claimed, (each) => each.approvalId)) {
+      const { tenantId } = pushes[0] as ClaimedPush;
+      try {
+        const deciders = await this.#deps.db.workspace(tenantId, async (tx) => {
+          const [row] = await tx.select().from(approvals).where(isDecidable(approvalId));
+          const found = row === undefined ? new Set<string>() : await findDeciders(tx, row, pushes);
+          await deletePushes(
+            tx,
+            pushes.filter(({ userId }) => !found.has(userId)),
+          );
+          return found;
+        });
+        kept.push(...pushes.filter(({ userId }) => deciders.has(userId)));
+      } catch (error) {
+        this.#deps.logger.error({ err: error, approvalId }, 'the notifications of an approval could not be checked');
+      }
+    }
+    return kept;
   }
 
   /** Makes one attempt and records its result. An attempt that the stop of the hub ends is repeated after its lease. */
   async #send(claimed: ClaimedPush, stopping: AbortSignal): Promise<void> {
     const { db, push, logger } = this.#deps;
-    const { approvalId, subscriptionId, attempts, endpoint, p256dh, auth } = claimed;
-    const content = {
-      title: shown(claimed.title),
-      workflowName: shown(claimed.workflowName),
-      path: `/app/approvals/${approvalId}`,
-    };
+    const { approvalId, subscriptionId, attempts, language, endpoint, p256dh, auth } = claimed;
+    // Nobody may be signed in to the browser any more, so the message says nothing about the approval.
+    const content = { path: `/app/approvals/${approvalId}`, language };
     const message = { content, ttlSeconds: claimed.ttlSeconds, subject: approvalId };
     const outcome = await push
       .send({ endpoint, p256dh, auth }, message, stopping)
       .catch((error: unknown) => (stopping.aborted ? null : Promise.reject(error as Error)));
     if (outcome === null) return;
-    if (outcome.result === 'gone') return db.system((tx) => endPushSubscription(tx, subscriptionId));
+    if (outcome.result === 'gone') return db.system((tx) => endPushSubscription(tx, claimed));
     const delay = delayOf(outcome, attempts);
     if (outcome.result === 'failed')
       logger.warn(
@@ -200,15 +220,49 @@ export class ApprovalPushes {
           ? 'a notification of an approval cannot be delivered to a browser'
           : 'a notification of an approval could not be delivered to a browser; retrying',
       );
-    await db.system((tx) =>
-      tx.query(
+    await db.system(async (tx) => {
+      // First the subscription, as when a subscription is deleted, so that the two never wait for each other.
+      if (outcome.result === 'accepted') await recordPushAcceptance(tx, claimed);
+      else if (outcome.result === 'failed' && !outcome.isTemporary) await recordPushRefusal(tx, claimed);
+      await tx.query(
         'settle_approval_push',
         `UPDATE approval_pushes SET due_at = now() + make_interval(secs => $4)
          WHERE approval_id = $1 AND subscription_id = $2 AND attempts = $3`,
         [approvalId, subscriptionId, attempts, delay],
-      ),
-    );
+      );
+    });
   }
+}
+
+/** Those of the users who may decide an approval now, by their ids. */
+async function findDeciders(
+  tx: Transaction,
+  row: ApprovalRow,
+  users: readonly { userId: string; email: string }[],
+): Promise<Set<string>> {
+  const votes = users.length === 0 ? [] : await listVotesOf(tx, [row.id]);
+  const voters = votes.map(({ approver }) => approver);
+  const facts = new DecisionFacts(tx, row.tenantId, [row]);
+  const deciders = new Set<string>();
+  for (const [userId, email] of new Map(users.map((user) => [user.userId, user.email]))) {
+    const decider = { kind: 'user', actor: `user:${userId}`, userId, email } as const;
+    const refusal = await refusalOf(tx, row, voters, { decider, hasPermission: true }, facts);
+    if (refusal === null) deciders.add(userId);
+  }
+  return deciders;
+}
+
+async function deletePushes(
+  tx: Transaction,
+  pushes: readonly { approvalId: string; subscriptionId: string }[],
+): Promise<void> {
+  if (pushes.length === 0) return;
+  await tx.query(
+    'delete_ended_approval_pushes',
+    `DELETE FROM approval_pushes p USING unnest($1::uuid[], $2::uuid[]) AS k(approval_id, subscription_id)
+     WHERE p.approval_id = k.approval_id AND p.subscription_id = k.subscription_id`,
+    [pushes.map(({ approvalId }) => approvalId), pushes.map(({ subscriptionId }) => subscriptionId)],
+  );
 }
 
 /** Seconds until the next attempt; null when none follows. */
@@ -216,12 +270,4 @@ function delayOf(outcome: PushOutcome, attempts: number): number | null {
   const planned = retrySeconds[attempts - 1];
   if (outcome.result !== 'failed' || !outcome.isTemporary || planned === undefined) return null;
   return Math.max(planned, Math.min(outcome.retryAfterSeconds, maxRetryAfterSeconds));
-}
-
-/** A text from outside as the notification shows it: on one line, with misleading characters visible. */
-function shown(text: string): string {
-  const characters = [...visibleLine(withAsciiHosts(text))];
-  return characters.length <= maxShownCharacters
-    ? characters.join('')
-    : `${characters.slice(0, maxShownCharacters - 1).join('')}…`;
 }

@@ -127,6 +127,7 @@ export const approvalPushes = pgTable(
   (table) => [
     primaryKey({ columns: [table.approvalId, table.subscriptionId] }),
     index('approval_pushes_subscription').on(table.subscriptionId),
+    index('approval_pushes_tenant').on(table.tenantId),
     index('approval_pushes_due')
       .on(table.dueAt)
       .where(sql`due_at is not null`),

@@ -156,23 +156,21 @@ export async function listVotesOf(tx: Transaction, approvalIds: string[]) {
     .where(inArray(approvalVotes.approvalId, approvalIds));
 }
 
+/** Whether an approval can still be decided: it is pending, and the subject of its run is not erased. */
+export const isDecidable = (id: string) =>
+  and(
+    eq(approvals.id, id),
+    eq(approvals.status, 'pending'),
+    sql`(${approvals.expiresAt} is null or ${approvals.expiresAt} > now())`,
+    sql`not exists (select from runs r join flows f on f.id = r.flow_id join erased_subjects e on e.subject_id = f.subject_id where r.id = ${approvals.runId})`,
+  );
+
 /**
  * Locks an approval that can still be decided; null when it is unknown or settled, or when the subject of its run was
  * erased.
  */
 export async function lockPending(tx: Transaction, id: string): Promise<ApprovalRow | null> {
-  const [row] = await tx
-    .select()
-    .from(approvals)
-    .where(
-      and(
-        eq(approvals.id, id),
-        eq(approvals.status, 'pending'),
-        sql`(${approvals.expiresAt} is null or ${approvals.expiresAt} > now())`,
-        sql`not exists (select from runs r join flows f on f.id = r.flow_id join erased_subjects e on e.subject_id = f.subject_id where r.id = ${approvals.runId})`,
-      ),
-    )
-    .for('update');
+  const [row] = await tx.select().from(approvals).where(isDecidable(id)).for('update');
   return row ?? null;
 }
 

@@ -13,6 +13,7 @@ import { and, eq, sql } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../audit/index.ts';
+import { endPushSubscriptionsOfUser } from './push-subscriptions.ts';
 import {
   invitations,
   memberPictures,
@@ -205,7 +206,10 @@ export class Members {
     return { id: member.id, email: member.email, role, createdAt: member.createdAt.toISOString() };
   }
 
-  /** Sets a new password and ends the sessions and sign-in links of the member. @throws AppError `not_found`. */
+  /**
+   * Sets a new password and ends the sessions, sign-in links and notifications of the member. @throws AppError
+   * `not_found`.
+   */
   async setPassword(
     tenantId: string,
     { email, password }: { email: string; password: string },
@@ -223,6 +227,7 @@ export class Members {
       await tx.delete(signInCodes).where(eq(signInCodes.userId, user.id));
       await tx.delete(passwordResets).where(eq(passwordResets.userId, user.id));
       await tx.delete(signInAddresses).where(eq(signInAddresses.userId, user.id));
+      await endPushSubscriptionsOfUser(tx, user.id);
       await recordAudit(tx, {
         tenantId,
         actor,

@@ -9,6 +9,7 @@ import type { Events } from '../../../platform/events/events.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import type { SessionIdentity } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../audit/index.ts';
+import { endPushSubscriptionsOfSession, endPushSubscriptionsOfUser } from './push-subscriptions.ts';
 import { passwordResets, sessions, signInCodes } from './schema.ts';
 
 type ListQuery = z.output<typeof resource.listOwnSessions.query>;
@@ -40,21 +41,25 @@ export class OwnSessions {
     }));
   }
 
-  /** @throws AppError `not_found`. */
+  /** Ends a session and the notifications of its browser. @throws AppError `not_found`. */
   async end({ tenantId, user }: SessionIdentity, id: string): Promise<{ id: string; deleted: true }> {
     const { db, events } = this.#deps;
     await db.workspace(tenantId, async (tx) => {
-      const ended = await tx
-        .delete(sessions)
-        .where(and(isOpen(user.id), eq(sessions.id, id)))
-        .returning({ id: sessions.id });
-      if (ended.length === 0) throw new AppError('not_found', `You have no session ${id}.`);
+      const isOwn = and(isOpen(user.id), eq(sessions.id, id));
+      const found = await tx.select({ id: sessions.id }).from(sessions).where(isOwn).for('update');
+      if (found.length === 0) throw new AppError('not_found', `You have no session ${id}.`);
+      // Without the session, its subscriptions could not be found.
+      await endPushSubscriptionsOfSession(tx, id);
+      await tx.delete(sessions).where(eq(sessions.id, id));
     });
     publishAccessChange(events, tenantId);
     return { id, deleted: true };
   }
 
-  /** Ends all other sessions of the user, and revokes the links that could start new ones. */
+  /**
+   * Ends all other sessions of the user and the notifications in other browsers, and revokes the links that could start
+   * new sessions.
+   */
   async endOthers({ tenantId, sessionId, user }: SessionIdentity): Promise<{ ended: number }> {
     const { db, events } = this.#deps;
     const ended = await db.workspace(tenantId, async (tx) => {
@@ -64,6 +69,7 @@ export class OwnSessions {
         .returning({ id: sessions.id });
       await tx.delete(signInCodes).where(eq(signInCodes.userId, user.id));
       await tx.delete(passwordResets).where(eq(passwordResets.userId, user.id));
+      await endPushSubscriptionsOfUser(tx, user.id, sessionId);
       await recordAudit(tx, {
         tenantId,
         actor: `user:${user.id}`,

@@ -11,6 +11,7 @@ import type { Logger } from '../../../platform/observability/logger.ts';
 import { commandLines } from '../../../platform/process/command-lines.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../audit/index.ts';
+import { endPushSubscriptionsOfUser } from './push-subscriptions.ts';
 import { passwordResets, sessions, signInAddresses, signInCodes, users } from './schema.ts';
 import { findUserByEmail } from './store.ts';
 
@@ -91,7 +92,7 @@ export class PasswordResets {
   }
 
   /**
-   * Sets the password and ends all sessions, sign-in links and password links of the user.
+   * Sets the password and ends all sessions, notifications, sign-in links and password links of the user.
    * @throws AppError `invalid_credentials`.
    */
   async reset({ token, password }: { token: string; password: string }): Promise<{ changed: true }> {
@@ -119,6 +120,7 @@ export class PasswordResets {
       await tx.delete(sessions).where(eq(sessions.userId, user.id));
       await tx.delete(signInCodes).where(eq(signInCodes.userId, user.id));
       await tx.delete(signInAddresses).where(eq(signInAddresses.userId, user.id));
+      await endPushSubscriptionsOfUser(tx, user.id);
       await recordAudit(tx, {
         tenantId: user.tenantId,
         actor: `user:${user.id}`,

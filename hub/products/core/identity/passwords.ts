@@ -6,6 +6,7 @@ import type { Events } from '../../../platform/events/events.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import type { SessionIdentity } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../audit/index.ts';
+import { endPushSubscriptionsOfUser } from './push-subscriptions.ts';
 import { passwordResets, sessions, signInCodes, users } from './schema.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
 import { findUserByEmail } from './store.ts';
@@ -23,7 +24,7 @@ export class Passwords {
   }
 
   /**
-   * Ends the other sessions, the sign-in links and the password links of the user.
+   * Ends the other sessions, the notifications in other browsers, the sign-in links and the password links of the user.
    * @throws AppError `invalid_credentials`, `rate_limited`.
    */
   async change(
@@ -47,6 +48,7 @@ export class Passwords {
       await tx.delete(sessions).where(and(eq(sessions.userId, id), sql`${sessions.id} <> ${sessionId}`));
       await tx.delete(signInCodes).where(eq(signInCodes.userId, id));
       await tx.delete(passwordResets).where(eq(passwordResets.userId, id));
+      await endPushSubscriptionsOfUser(tx, id, sessionId);
       await recordAudit(tx, {
         tenantId,
         actor: `user:${id}`,

@@ -84,5 +84,7 @@ export const pushRoutes = (subscriptions: PushSubscriptions) =>
     readPushState: ({ principal }) => subscriptions.read(principal),
     createPushSubscription: ({ principal, body, headers }) =>
       subscriptions.create(principal, body, headers['user-agent']),
+    renewPushSubscription: ({ principal, body, headers }) =>
+      subscriptions.renew(principal, body, headers['user-agent']),
     deletePushSubscription: ({ principal, params }) => subscriptions.remove(principal, params.id),
   });

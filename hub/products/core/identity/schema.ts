@@ -80,7 +80,10 @@ export const signInCodes = pgTable(
   ],
 );
 
-/** Browsers that get notifications of a user. A subscription ends with the session in which it was created. */
+/**
+ * Browsers that get notifications of a user. A subscription outlives the session that created it, but ends when the
+ * session is signed out.
+ */
 export const pushSubscriptions = pgTable(
   'push_subscriptions',
   {
@@ -89,9 +92,8 @@ export const pushSubscriptions = pgTable(
     userId: uuid('user_id')
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    sessionId: uuid('session_id')
-      .notNull()
-      .references(() => sessions.id, { onDelete: 'cascade' }),
+    /** The session that created or last renewed the subscription; null after the session has expired. */
+    sessionId: uuid('session_id').references(() => sessions.id, { onDelete: 'set null' }),
     /** URL at the push service. A browser has one, so it belongs to the user who subscribed last. */
     endpoint: text('endpoint').notNull().unique('push_subscriptions_endpoint'),
     p256dh: bytea('p256dh').notNull(),
@@ -99,11 +101,17 @@ export const pushSubscriptions = pgTable(
     /** `User-Agent` of the browser, shortened. */
     client: text('client'),
     createdAt: createdAt(),
+    renewedAt: instant('renewed_at').notNull().defaultNow(),
+    /** The first refusal by the push service since it last accepted a message; null without one. */
+    refusedSince: instant('refused_since'),
+    /** Since when nothing is sent any more, because of the refusals; null while notifications are sent. */
+    stoppedAt: instant('stopped_at'),
   },
   (table) => [
     index('push_subscriptions_tenant').on(table.tenantId),
     index('push_subscriptions_user').on(table.userId),
     index('push_subscriptions_session').on(table.sessionId),
+    index('push_subscriptions_renewed').on(table.renewedAt),
     ...policies(),
   ],
 );

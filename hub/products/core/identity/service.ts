@@ -19,7 +19,8 @@ import { clientOf } from './client.ts';
 import { Members } from './members.ts';
 import { Origins } from './origins.ts';
 import { noPassword, Passwords } from './passwords.ts';
-import { pushSubscriptions, sessions } from './schema.ts';
+import { endPushSubscriptionsOfSession } from './push-subscriptions.ts';
+import { sessions } from './schema.ts';
 import { SignInLimits } from './sign-in-limits.ts';
 import {
   assertStillAdmin,
@@ -176,7 +177,7 @@ export class Identity {
         .update(sessions)
         .set({ revokedAt: sql`now()` })
         .where(eq(sessions.id, sessionId));
-      await tx.delete(pushSubscriptions).where(eq(pushSubscriptions.sessionId, sessionId));
+      await endPushSubscriptionsOfSession(tx, sessionId);
     });
     publishAccessChange(this.#deps.events, tenantId);
     return { signedOut: true };

@@ -12,6 +12,7 @@ import type { DashboardLocale } from './language.tsx';
 import { liveState } from './live-events.ts';
 import { Navigation } from './navigation.tsx';
 import { useChooseLanguage } from './preferences.ts';
+import { renewNotificationsOfBrowser, signOutOfBrowser } from './renew-notifications.ts';
 import { SearchDialog } from './search-dialog.tsx';
 import { useSession } from './session.tsx';
 import { ShortcutsDialog } from './shortcuts-dialog.tsx';
@@ -69,7 +70,14 @@ function UserMenu() {
       </span>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         {/* A form sends no `Idempotency-Key`. A session that has ended can be ended again. */}
-        <form method="post" action="/sign-out" onSubmit={forgetTexts}>
+        <form
+          method="post"
+          action="/sign-out"
+          onSubmit={(event) => {
+            forgetTexts();
+            signOutOfBrowser(event);
+          }}
+        >
           <button type="submit" className="text-accent hover:underline">
             {common.signOut}
           </button>
@@ -98,8 +106,9 @@ const hasOwnShortcuts = (path: string) => path.startsWith('/app/inbox');
 export function Shell() {
   const { words } = useLanguage();
   const { common } = words;
-  const { workspaceName } = useSession();
+  const { workspaceName, user } = useSession();
   const { isConnected } = useStore(liveState);
+  useEffect(() => renewNotificationsOfBrowser(user.id), [user.id]);
   const [isMenuOpen, setMenuOpen] = useState(false);
   const [isSearching, setSearching] = useState(false);
   const [showsShortcuts, setShowsShortcuts] = useState(false);

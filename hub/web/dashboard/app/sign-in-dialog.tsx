@@ -6,6 +6,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Field, Input } from '../ui/form.tsx';
 import { CodeBlock } from '../ui/value.tsx';
 import { useLanguage } from './language.tsx';
+import { renewNotificationsOfBrowser } from './renew-notifications.ts';
 import { checkSession, sessionState } from './session-state.ts';
 import { announceSession, useSession, useSessionWatch } from './session.tsx';
 import { useStore } from './use-store.ts';
@@ -40,9 +41,12 @@ export function SignInDialog() {
   const before = useRef(problem);
   useEffect(() => {
     // The user may have signed in again in another tab.
-    if (before.current !== null && problem === null) background(cache.invalidateQueries());
+    if (before.current !== null && problem === null) {
+      background(cache.invalidateQueries());
+      renewNotificationsOfBrowser(user.id);
+    }
     before.current = problem;
-  }, [problem, cache]);
+  }, [problem, cache, user.id]);
   if (problem === null) return null;
   const submit = async (form: FormData) => {
     setBusy(true);

@@ -1,4 +1,6 @@
 import { useLayoutEffect } from 'preact/hooks';
+import { background } from '../../../../shared/web/background.ts';
+import { signOut } from '../../../../shared/web/push-subscription.ts';
 import { useStore } from '../../kit/store.ts';
 import type { Phone } from '../phone.ts';
 import type { PhoneState, PhoneStore } from '../state.ts';
@@ -45,7 +47,14 @@ export function App({ phone, store }: { phone: Phone; store: PhoneStore }) {
           )}
           <a href="./">Outrigger</a>
           {signedInUser !== null && problem !== 'ended' && (
-            <form method="post" action="sign-out">
+            <form
+              method="post"
+              action="sign-out"
+              onSubmit={(event) => {
+                event.preventDefault();
+                background(signOut(event.currentTarget));
+              }}
+            >
               <input type="hidden" name="to" value="/phone" />
               <button type="submit">{words.signOut}</button>
             </form>

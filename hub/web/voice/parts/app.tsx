@@ -1,4 +1,6 @@
 import { useEffect } from 'preact/hooks';
+import { background } from '../../../../shared/web/background.ts';
+import { signOut } from '../../../../shared/web/push-subscription.ts';
 import { useStore } from '../../kit/store.ts';
 import type { VoiceStore } from '../state.ts';
 import type { VoiceSession } from '../voice-session.ts';
@@ -40,7 +42,14 @@ export function App({ session, store }: { session: VoiceSession; store: VoiceSto
         <nav>
           <a href="./">Outrigger</a>
           {signedInUser !== null && problem !== 'ended' && (
-            <form method="post" action="sign-out">
+            <form
+              method="post"
+              action="sign-out"
+              onSubmit={(event) => {
+                event.preventDefault();
+                background(signOut(event.currentTarget));
+              }}
+            >
               <input type="hidden" name="to" value="/voice" />
               <button type="submit">{words.signOut}</button>
             </form>

@@ -34,9 +34,14 @@ export const access: typeof english = {
     endOthers: 'تسجيل الخروج من كل مكان آخر',
     othersEnded: 'عدد الجلسات الأخرى التي أُنهيت: {count}',
     notifications: 'الإشعارات',
-    notificationsText: 'تُعلمك هذه المتصفحات عندما تنتظر موافقة قرارك.',
+    notificationsText:
+      'تُعلمك هذه المتصفحات عندما تنتظر موافقة قرارك، حتى عندما لا تكون مسجّل الدخول. يُزال المتصفح عند تسجيل الخروج فيه، أو عند عدم استخدام المركز فيه لمدة 60 يومًا.',
     noNotifications: 'الإشعارات متوقفة في جميع المتصفحات.',
     notificationsSince: 'مشغّلة منذ',
+    notificationsUsed: 'آخر استخدام',
+    notificationsRefused: 'ترفض خدمة الإشعارات الرسائل. أول رفض:',
+    notificationsStopped:
+      'متوقفة، لأن خدمة الإشعارات رفضت كل رسالة على مدى أيام. شغّل الإشعارات مجددًا في ذلك المتصفح. أول رفض:',
     removeNotifications: 'إزالة',
     setUpNotifications: 'الإشعارات في هذا المتصفح',
   },

@@ -33,9 +33,14 @@ export const access = {
     endOthers: 'Sign out everywhere else',
     othersEnded: 'Other sessions that ended: {count}',
     notifications: 'Notifications',
-    notificationsText: 'These browsers tell you when an approval waits for your decision.',
+    notificationsText:
+      'These browsers tell you when an approval waits for your decision, also when you are not signed in. A browser is removed when you sign out in it, or do not use the hub in it for 60 days.',
     noNotifications: 'Notifications are off in all browsers.',
     notificationsSince: 'On since',
+    notificationsUsed: 'last used',
+    notificationsRefused: 'The push service refuses the messages. First refusal:',
+    notificationsStopped:
+      'Stopped, because the push service refused every message for days. Turn notifications on again in that browser. First refusal:',
     removeNotifications: 'Remove',
     setUpNotifications: 'Notifications in this browser',
   },

@@ -36,9 +36,14 @@ export const access: typeof english = {
     endOthers: 'Überall sonst abmelden',
     othersEnded: 'Beendete andere Sitzungen: {count}',
     notifications: 'Benachrichtigungen',
-    notificationsText: 'Diese Browser melden Ihnen, wenn eine Freigabe auf Ihre Entscheidung wartet.',
+    notificationsText:
+      'Diese Browser melden Ihnen, wenn eine Freigabe auf Ihre Entscheidung wartet, auch wenn Sie nicht angemeldet sind. Ein Browser wird entfernt, wenn Sie sich in ihm abmelden oder den Hub in ihm 60 Tage lang nicht benutzen.',
     noNotifications: 'Benachrichtigungen sind in allen Browsern ausgeschaltet.',
     notificationsSince: 'Eingeschaltet seit',
+    notificationsUsed: 'zuletzt benutzt',
+    notificationsRefused: 'Der Push-Dienst lehnt die Nachrichten ab. Erste Ablehnung:',
+    notificationsStopped:
+      'Beendet, weil der Push-Dienst tagelang jede Nachricht abgelehnt hat. Schalten Sie die Benachrichtigungen in jenem Browser wieder ein. Erste Ablehnung:',
     removeNotifications: 'Entfernen',
     setUpNotifications: 'Benachrichtigungen in diesem Browser',
   },

@@ -27,13 +27,20 @@ export function NotificationList() {
             <p className="mb-3">{profile.noNotifications}</p>
           ) : (
             <ul className="divide-y">
-              {subscriptions.map(({ id, client, createdAt }) => (
+              {subscriptions.map(({ id, client, createdAt, renewedAt, refusedSince, isStopped }) => (
                 <li key={id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3.5 py-2.5">
                   <div className="min-w-0">
                     <p className="font-semibold wrap-anywhere">{nameOf(client)}</p>
                     <p className="text-sm text-text-muted">
-                      {profile.notificationsSince} <RelativeTime at={createdAt} />
+                      {profile.notificationsSince} <RelativeTime at={createdAt} /> · {profile.notificationsUsed}{' '}
+                      <RelativeTime at={renewedAt} />
                     </p>
+                    {refusedSince !== null && (
+                      <p className="text-sm text-danger">
+                        {isStopped ? profile.notificationsStopped : profile.notificationsRefused}{' '}
+                        <RelativeTime at={refusedSince} />
+                      </p>
+                    )}
                   </div>
                   <span className="ms-auto">
                     <Button
