@@ -4124,6 +4124,33 @@ export interface RunWaitForRun {
   runId: string;
 }
 
+export interface SaveFilter {
+  /** Page of the dashboard whose list the filter is for, such as `/app/runs` */
+  path: string;
+  /** Name of the filter, 1 to 60 characters; unique for the page */
+  name: string;
+  /** Query of the page that the filter opens, without `?`, such as `status=failed&period=24h` */
+  query: string;
+}
+
+export interface SavedFilter {
+  /** Id of the filter */
+  id: string;
+  /** Page of the dashboard whose list the filter is for */
+  path: string;
+  /** Name of the filter */
+  name: string;
+  /** Query of the page that the filter opens, without `?` */
+  query: string;
+  /** When the filter was first saved */
+  createdAt: string;
+}
+
+export interface SavedFilters {
+  /** Your filters, at most 50 */
+  filters: SavedFilter[];
+}
+
 /** When a workflow starts by itself; `kind` selects the format */
 export type Schedule = IntervalSchedule | CronSchedule | OnceSchedule;
 
@@ -9042,6 +9069,27 @@ export interface Operations {
     };
     answer: Deleted;
   };
+  /** List your saved filters */
+  readSavedFilters: {
+    input?: Record<string, never>;
+    answer: SavedFilters;
+  };
+  /** Save a filter */
+  saveFilter: {
+    input: {
+      body: SaveFilter;
+    };
+    answer: SavedFilter;
+  };
+  /** Delete a saved filter */
+  deleteSavedFilter: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
   /** Check that the process is alive */
   readHealth: {
     input?: Record<string, never>;
@@ -9346,6 +9394,9 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   createPushSubscription: ['POST', '/auth/me/push-subscriptions'],
   renewPushSubscription: ['POST', '/auth/me/push-subscriptions/renew'],
   deletePushSubscription: ['DELETE', '/auth/me/push-subscriptions/{id}'],
+  readSavedFilters: ['GET', '/auth/me/filters'],
+  saveFilter: ['PUT', '/auth/me/filters'],
+  deleteSavedFilter: ['DELETE', '/auth/me/filters/{id}'],
   readHealth: ['GET', '/healthz'],
   readReadiness: ['GET', '/readyz'],
 };

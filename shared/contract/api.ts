@@ -45,6 +45,7 @@ import { invitations } from './core/invitations.ts';
 import { ownSessions } from './core/own-sessions.ts';
 import { passwordResetResource } from './core/password-resets.ts';
 import { push } from './core/push.ts';
+import { savedFilters } from './core/saved-filters.ts';
 import { system } from './core/system.ts';
 import { usageEvents } from './core/usage-events.ts';
 import type { Operation } from './define.ts';
@@ -110,6 +111,7 @@ export const api = {
   ...invitations,
   ...ownSessions,
   ...push,
+  ...savedFilters,
   ...system,
 };
 

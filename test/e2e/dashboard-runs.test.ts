@@ -124,6 +124,103 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     expect(tab.complaints).toEqual([]);
   });
 
+  test('saved filters belong to the account: another browser has them, and they are replaced and deleted', async () => {
+    await workspace.session.call('readSavedFilters', {}).then(async ({ filters }) => {
+      for (const { id } of filters) await workspace.session.call('deleteSavedFilter', { params: { id } });
+    });
+    const saveAs = async (page: Page, name: string) => {
+      await page.getByRole('button', { name: 'Save filter…' }).click();
+      await page.getByRole('dialog').getByLabel('Name').fill(name);
+      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    };
+    const saved = (page: Page) => page.getByRole('list', { name: 'Saved filters' }).getByRole('listitem');
+    await using first = await open('/app/runs?status=failed');
+    await using second = await open('/app/runs?status=cancelled');
+    await saveAs(first.page, hostileName);
+    await saveAs(second.page, 'Mine');
+    await second.page.goto(`${hub.url}/app/runs`);
+    // Two tabs saved their filters, and both are there. A name is only text.
+    await expect.poll(() => saved(second.page).allTextContents()).toEqual([shownHostileName, 'Mine']);
+    await saved(second.page).getByRole('button', { name: shownHostileName, exact: true }).click();
+    await expect.poll(() => new URL(second.page.url()).searchParams.get('status')).toBe('failed');
+    await second.page.goto(`${hub.url}/app/runs?status=succeeded&period=24h`);
+    await saveAs(second.page, 'Mine');
+    await expect.poll(() => saved(second.page).count()).toBe(2);
+    await first.page.reload();
+    await saved(first.page).getByRole('button', { name: 'Mine', exact: true }).click();
+    await expect.poll(() => new URL(first.page.url()).search).toBe('?status=succeeded&period=24h');
+    await first.page.getByRole('button', { name: `Delete the filter ${shownHostileName}` }).click();
+    await expect.poll(() => saved(first.page).allTextContents()).toEqual(['Mine']);
+    await second.page.reload();
+    await expect.poll(() => saved(second.page).allTextContents()).toEqual(['Mine']);
+    expect([...first.complaints, ...second.complaints]).toEqual([]);
+  });
+
+  test('filters that a browser stored earlier move into the account once, and replace none there', async () => {
+    const { filters } = await workspace.session.call('readSavedFilters', {});
+    for (const { id } of filters) await workspace.session.call('deleteSavedFilter', { params: { id } });
+    const kept = { path: '/app/runs', name: 'Known', query: 'status=running' };
+    await workspace.session.call('saveFilter', { body: kept });
+    const key = `outrigger.runs.filters.${workspace.tenantId}`;
+    const stored = [
+      { name: 'Known', filters: { status: 'failed' } },
+      { name: 'Known', filters: { status: 'running' } },
+      null,
+      { name: 'Old', filters: { status: 'failed', period: '24h' } },
+      { name: 'Empty', filters: { status: 'no such status' } },
+    ];
+    await using tab = await open('/app/runs');
+    const { page } = tab;
+    await page.getByRole('link', { name: 'break' }).first().waitFor();
+    await page.evaluate(([name, value]) => localStorage.setItem(name, value), [key, JSON.stringify(stored)] as const);
+    await page.reload();
+    await page.getByRole('button', { name: 'Old', exact: true }).waitFor();
+    await expect.poll(() => page.evaluate((name) => localStorage.getItem(name), key)).toBeNull();
+    expect((await workspace.session.call('readSavedFilters', {})).filters).toMatchObject([
+      kept,
+      { path: '/app/runs', name: 'Known (2)', query: 'status=failed' },
+      { path: '/app/runs', name: 'Old', query: 'status=failed&period=24h' },
+    ]);
+    // A filter that was deleted does not come back.
+    await page.getByRole('button', { name: 'Delete the filter Old' }).click();
+    await page.getByRole('button', { name: 'Old', exact: true }).waitFor({ state: 'detached' });
+    await page.reload();
+    await page.getByRole('button', { name: 'Known', exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: 'Old', exact: true }).count()).toBe(0);
+  });
+
+  test('filters for which the account has no place stay in the browser until there is one', async () => {
+    const { session: account, tenantId } = workspace;
+    const read = async () => (await account.call('readSavedFilters', {})).filters;
+    for (const { id } of await read()) await account.call('deleteSavedFilter', { params: { id } });
+    for (let number = 1; number <= 49; number += 1)
+      await account.call('saveFilter', { body: { path: '/app/runs', name: `n${number}`, query: 'status=running' } });
+    const key = `outrigger.runs.filters.${tenantId}`;
+    const stored = ['failed', 'queued', 'cancelled'].map((status) => ({ name: 'x'.repeat(60), filters: { status } }));
+    await using tab = await open('/app/runs');
+    const { page } = tab;
+    await page.getByRole('link', { name: 'break' }).first().waitFor();
+    await page.evaluate(([name, value]) => localStorage.setItem(name, value), [key, JSON.stringify(stored)] as const);
+    const inBrowser = () => page.evaluate((name) => JSON.parse(localStorage.getItem(name) ?? '[]') as unknown, key);
+    await page.reload();
+    await page.getByText('Filters that only this browser has: 2.').waitFor();
+    expect(await inBrowser()).toEqual(stored.slice(1));
+    for (const { id } of (await read()).slice(0, 2)) await account.call('deleteSavedFilter', { params: { id } });
+    // Two tabs that move the filters at the same time save each once.
+    const other = await page.context().newPage();
+    await Promise.all([page.reload(), other.goto(`${hub.url}/app/runs`)]);
+    for (const each of [page, other])
+      await each.getByRole('button', { name: `${'x'.repeat(56)} (3)`, exact: true }).waitFor();
+    expect(await inBrowser()).toEqual([]);
+    expect((await read()).slice(47).map(({ name, query }) => [name, query])).toEqual([
+      ['x'.repeat(60), 'status=failed'],
+      [`${'x'.repeat(56)} (2)`, 'status=queued'],
+      [`${'x'.repeat(56)} (3)`, 'status=cancelled'],
+    ]);
+    for (const { id } of await read()) await account.call('deleteSavedFilter', { params: { id } });
+  });
+
   test('selected runs are cancelled together, with a result for each', async () => {
     const [paused = '', done = ''] = [...(await start('pause')), ...(await start('greet'))];
     await ended(done);

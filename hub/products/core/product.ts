@@ -23,7 +23,9 @@ import {
   ownSessionRoutes,
   passwordResetRoutes,
   pushRoutes,
+  savedFilterRoutes,
 } from './identity/routes.ts';
+import { SavedFilters } from './identity/saved-filters.ts';
 import { signUpPages } from './identity/sign-up-pages.ts';
 import { WorkspaceLimits } from './limits/index.ts';
 import type { LimitedKind } from './limits/index.ts';
@@ -80,6 +82,7 @@ export function createCore(
       ...invitationRoutes(invitations),
       ...ownSessionRoutes(new OwnSessions({ db, events, cursors })),
       ...pushRoutes(new PushSubscriptions({ db, egress, push })),
+      ...savedFilterRoutes(new SavedFilters(db)),
       ...auditRoutes(new Audit({ db, cursors })),
       ...usageEventRoutes(new UsageEvents({ db, cursors })),
       ...eventRoutes(workspaceEvents),

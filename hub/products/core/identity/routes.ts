@@ -5,6 +5,7 @@ import { invitations as invitationResource } from '../../../../shared/contract/c
 import { ownSessions as ownSessionResource } from '../../../../shared/contract/core/own-sessions.ts';
 import { passwordResetResource } from '../../../../shared/contract/core/password-resets.ts';
 import { push as pushResource } from '../../../../shared/contract/core/push.ts';
+import { savedFilters as savedFilterResource } from '../../../../shared/contract/core/saved-filters.ts';
 import { actorOf } from '../../../platform/http/auth/principal.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Identity } from './index.ts';
@@ -12,6 +13,7 @@ import type { Invitations } from './invitations.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import type { PasswordResets } from './password-resets.ts';
 import type { PushSubscriptions } from './push-subscriptions.ts';
+import type { SavedFilters } from './saved-filters.ts';
 import type { SignInOrigin } from './service.ts';
 
 const originOf = ({ address, headers }: { address: string; headers: IncomingHttpHeaders }): SignInOrigin => ({
@@ -87,4 +89,11 @@ export const pushRoutes = (subscriptions: PushSubscriptions) =>
     renewPushSubscription: ({ principal, body, headers }) =>
       subscriptions.renew(principal, body, headers['user-agent']),
     deletePushSubscription: ({ principal, params }) => subscriptions.remove(principal, params.id),
+  });
+
+export const savedFilterRoutes = (filters: SavedFilters) =>
+  implement(savedFilterResource, {
+    readSavedFilters: ({ principal }) => filters.read(principal),
+    saveFilter: ({ principal, body }) => filters.save(principal, body),
+    deleteSavedFilter: ({ principal, params }) => filters.remove(principal, params.id),
   });

@@ -1,6 +1,6 @@
 import type { Preferences } from '../../../../shared/contract/core/identity.ts';
 import type { Permission, Product, Role } from '../../../../shared/contract/define.ts';
-import { index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from '../../../platform/db/orm.ts';
+import { index, integer, pgTable, primaryKey, text, unique, uniqueIndex, uuid } from '../../../platform/db/orm.ts';
 import { bytea, createdAt, instant, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
 export const users = pgTable(
@@ -112,6 +112,27 @@ export const pushSubscriptions = pgTable(
     index('push_subscriptions_user').on(table.userId),
     index('push_subscriptions_session').on(table.sessionId),
     index('push_subscriptions_renewed').on(table.renewedAt),
+    ...policies(),
+  ],
+);
+
+/** Filters of lists in the dashboard that a user saved under a name. */
+export const savedFilters = pgTable(
+  'saved_filters',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    path: text('path').notNull(),
+    name: text('name').notNull(),
+    query: text('query').notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    unique('saved_filters_name').on(table.userId, table.path, table.name),
+    index('saved_filters_tenant').on(table.tenantId),
     ...policies(),
   ],
 );

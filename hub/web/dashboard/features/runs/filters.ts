@@ -93,6 +93,16 @@ export function filtersOf({ cursor: _cursor, ...filters }: RunSearch): RunFilter
   return filters;
 }
 
+/** The filters as the query of an address. */
+export const queryOf = (filters: RunFilters): string =>
+  new URLSearchParams(
+    Object.entries(filters).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  ).toString();
+
+/** Reads the query of an address, as `queryOf` writes it. */
+export const filtersOfQuery = (query: string): RunFilters =>
+  filtersOf(readRunSearch(Object.fromEntries(new URLSearchParams(query))));
+
 export const hasFilters = (filters: RunFilters) => Object.values(filters).some((value) => value !== undefined);
 
 export type RunQuery = NonNullable<Input<'estimateAutomationRuns'>['query']>;

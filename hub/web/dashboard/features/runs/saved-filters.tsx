@@ -1,71 +1,107 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { X } from 'lucide-react';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { background } from '../../../../../shared/web/background.ts';
+import { query, useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { reread } from '../../app/live-updates.tsx';
 import { useTenantId } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { ErrorNote } from '../../ui/error.tsx';
 import { Field, Input } from '../../ui/form.tsx';
+import { hasBrowserFilters, moveBrowserFilters } from './browser-filters.ts';
 import { chip } from './filter-bar.tsx';
-import { filtersOf, hasFilters, readRunSearch } from './filters.ts';
+import { filtersOfQuery, hasFilters, queryOf } from './filters.ts';
 import type { RunFilters } from './filters.ts';
 
-interface SavedFilter {
-  name: string;
-  filters: RunFilters;
-}
-
-const maxSaved = 20;
-const storageKeyOf = (tenantId: string) => `outrigger.runs.filters.${tenantId}`;
-
-function readSaved(tenantId: string): SavedFilter[] {
-  try {
-    const list = JSON.parse(localStorage.getItem(storageKeyOf(tenantId)) ?? '[]') as SavedFilter[];
-    return list.map(({ name, filters }) => ({
-      name: String(name),
-      filters: filtersOf(readRunSearch(filters as Record<string, unknown>)),
-    }));
-  } catch {
-    return [];
-  }
-}
+/** The page to which the filters belong. */
+const path = '/app/runs';
+const maxNameLength = 60;
 
 const isSame = (one: RunFilters, other: RunFilters) =>
   Object.entries({ ...one, ...other }).every(
     ([name, value]) => one[name as keyof RunFilters] === value && other[name as keyof RunFilters] === value,
   );
 
-/** Filters that the user stored in this browser. */
+/** Asks for the name of a filter and saves it. */
+function SaveDialog({ filters, onClose }: { filters: RunFilters; onClose: () => void }) {
+  const { words } = useLanguage();
+  const texts = words.runs;
+  const cache = useQueryClient();
+  const save = useAction('saveFilter', {
+    onDone: () => {
+      reread(cache, ['readSavedFilters']);
+      onClose();
+    },
+  });
+  return (
+    <Dialog title={texts.saveFilterTitle} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const name = String(new FormData(event.currentTarget).get('name')).trim();
+          if (name !== '') save.start({ body: { path, name, query: queryOf(filters) } });
+        }}
+      >
+        <Field label={texts.filterName} hint={texts.saveFilterHint}>
+          {(attributes) => <Input {...attributes} name="name" maxLength={maxNameLength} required autoFocus />}
+        </Field>
+        <ErrorNote error={save.error} />
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>{words.common.cancel}</Button>
+          <Button variant="primary" type="submit" isBusy={save.isPending}>
+            {words.common.save}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Filters that the user saved in the account. */
 export function SavedFilters({ filters, onApply }: { filters: RunFilters; onApply: (filters: RunFilters) => void }) {
   const { words, format } = useLanguage();
   const texts = words.runs;
   const tenantId = useTenantId();
-  const [saved, setSaved] = useState(() => readSaved(tenantId));
+  const cache = useQueryClient();
+  const { data, error } = useQuery(query('readSavedFilters'));
+  const remove = useAction('deleteSavedFilter', { onDone: () => reread(cache, ['readSavedFilters']) });
   const [isNaming, setNaming] = useState(false);
-  const store = (list: SavedFilter[]) => {
-    localStorage.setItem(storageKeyOf(tenantId), JSON.stringify(list));
-    setSaved(list);
-  };
-  const isKnown = saved.some((one) => isSame(one.filters, filters));
+  /** Filters of this browser for which the account has no place. */
+  const [remaining, setRemaining] = useState(0);
+  const saved = (data?.filters ?? []).filter((one) => one.path === path);
+  const isLoaded = data !== undefined;
+  useEffect(() => {
+    if (!isLoaded || !hasBrowserFilters(tenantId)) return;
+    background(
+      moveBrowserFilters(tenantId, path).then((result) => {
+        setRemaining(result.remaining);
+        if (result.isChanged) reread(cache, ['readSavedFilters']);
+      }),
+    );
+  }, [isLoaded, tenantId]);
+  const isKnown = saved.some((one) => isSame(filtersOfQuery(one.query), filters));
   return (
     <>
       {saved.length > 0 && (
         <ul aria-label={texts.savedFilters} className="flex flex-wrap gap-2">
           {saved.map((one) => (
-            <li key={one.name} className="flex">
+            <li key={one.id} className="flex max-w-full">
               <button
                 type="button"
-                className={`${chip} rounded-e-none! pe-2!`}
-                aria-pressed={isSame(one.filters, filters)}
-                onClick={() => onApply(one.filters)}
+                className={`${chip} min-w-0 rounded-e-none! pe-2!`}
+                aria-pressed={isSame(filtersOfQuery(one.query), filters)}
+                onClick={() => onApply(filtersOfQuery(one.query))}
               >
-                {visibleLine(one.name)}
+                <bdi className="truncate">{visibleLine(one.name)}</bdi>
               </button>
               <button
                 type="button"
                 className={`${chip} rounded-s-none! border-s-0! px-2! text-text-muted`}
                 aria-label={format(texts.deleteFilter, { name: visibleLine(one.name) })}
-                onClick={() => store(saved.filter((other) => other !== one))}
+                onClick={() => remove.start({ params: { id: one.id } })}
               >
                 <X size={14} aria-hidden />
               </button>
@@ -73,34 +109,16 @@ export function SavedFilters({ filters, onApply }: { filters: RunFilters; onAppl
           ))}
         </ul>
       )}
-      {hasFilters(filters) && !isKnown && (
+      {isLoaded && hasFilters(filters) && !isKnown && (
         <button type="button" className="px-1 py-1 text-sm text-accent hover:underline" onClick={() => setNaming(true)}>
           {texts.saveFilter}
         </button>
       )}
-      {isNaming && (
-        <Dialog title={texts.saveFilterTitle} onClose={() => setNaming(false)}>
-          <form
-            onSubmit={(event) => {
-              event.preventDefault();
-              const name = String(new FormData(event.currentTarget).get('name')).trim();
-              if (name === '') return;
-              store([...saved.filter((one) => one.name !== name), { name, filters }].slice(-maxSaved));
-              setNaming(false);
-            }}
-          >
-            <Field label={texts.filterName} hint={texts.saveFilterHint}>
-              {(attributes) => <Input {...attributes} name="name" maxLength={60} required autoFocus />}
-            </Field>
-            <div className="flex justify-end gap-2">
-              <Button onClick={() => setNaming(false)}>{words.common.cancel}</Button>
-              <Button variant="primary" type="submit">
-                {words.common.save}
-              </Button>
-            </div>
-          </form>
-        </Dialog>
+      {remaining > 0 && (
+        <p className="w-full text-sm text-text-muted">{format(texts.filtersInBrowser, { count: remaining })}</p>
       )}
+      <ErrorNote error={error ?? remove.error} />
+      {isNaming && <SaveDialog filters={filters} onClose={() => setNaming(false)} />}
     </>
   );
 }

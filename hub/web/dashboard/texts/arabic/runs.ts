@@ -31,8 +31,10 @@ export const runs: typeof english = {
   savedFilters: 'عوامل التصفية المحفوظة',
   saveFilter: 'حفظ عامل التصفية…',
   saveFilterTitle: 'حفظ عامل التصفية هذا',
-  saveFilterHint: 'يُحفظ في هذا المتصفح لمساحة العمل هذه.',
+  saveFilterHint: 'يُحفظ في حسابك، ويحل محل عامل تصفية بالاسم نفسه.',
   filterName: 'الاسم',
+  filtersInBrowser:
+    'لا يتسع حسابك لمزيد من عوامل التصفية. عدد عوامل التصفية الموجودة في هذا المتصفح فقط: {count}. احذف عوامل تصفية محفوظة ثم أعد تحميل الصفحة.',
   deleteFilter: 'حذف عامل التصفية {name}',
 
   run: 'التشغيل',

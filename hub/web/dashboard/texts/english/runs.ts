@@ -29,8 +29,10 @@ export const runs = {
   savedFilters: 'Saved filters',
   saveFilter: 'Save filter…',
   saveFilterTitle: 'Save this filter',
-  saveFilterHint: 'It is stored in this browser, for this workspace.',
+  saveFilterHint: 'It is stored in your account. A filter with the same name is replaced.',
   filterName: 'Name',
+  filtersInBrowser:
+    'Your account has no place for more filters. Filters that only this browser has: {count}. Delete saved filters, then reload the page.',
   deleteFilter: 'Delete the filter {name}',
 
   run: 'Run',

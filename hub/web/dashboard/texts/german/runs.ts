@@ -31,8 +31,10 @@ export const runs: typeof english = {
   savedFilters: 'Gespeicherte Filter',
   saveFilter: 'Filter speichern…',
   saveFilterTitle: 'Diesen Filter speichern',
-  saveFilterHint: 'Er wird in diesem Browser gespeichert, für diesen Arbeitsbereich.',
+  saveFilterHint: 'Er wird in Ihrem Konto gespeichert. Ein Filter mit demselben Namen wird ersetzt.',
   filterName: 'Name',
+  filtersInBrowser:
+    'Ihr Konto hat keinen Platz für weitere Filter. Filter, die nur dieser Browser hat: {count}. Löschen Sie gespeicherte Filter und laden Sie die Seite neu.',
   deleteFilter: 'Filter {name} löschen',
 
   run: 'Lauf',
