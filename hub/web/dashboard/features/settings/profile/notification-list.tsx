@@ -29,7 +29,7 @@ export function NotificationList() {
             <ul className="divide-y">
               {subscriptions.map(({ id, client, createdAt, renewedAt, refusedSince, isStopped }) => (
                 <li key={id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3.5 py-2.5">
-                  <div className="min-w-0">
+                  <div className="min-w-48 flex-1">
                     <p className="font-semibold wrap-anywhere">{nameOf(client)}</p>
                     <p className="text-sm text-text-muted">
                       {profile.notificationsSince} <RelativeTime at={createdAt} /> · {profile.notificationsUsed}{' '}
