@@ -200,12 +200,17 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     const stored = ['failed', 'queued', 'cancelled'].map((status) => ({ name: 'x'.repeat(60), filters: { status } }));
     await using tab = await open('/app/runs');
     const { page } = tab;
-    await page.getByRole('link', { name: 'break' }).first().waitFor();
+    await page.getByRole('heading', { level: 1 }).waitFor();
     await page.evaluate(([name, value]) => localStorage.setItem(name, value), [key, JSON.stringify(stored)] as const);
     const inBrowser = () => page.evaluate((name) => JSON.parse(localStorage.getItem(name) ?? '[]') as unknown, key);
     await page.reload();
     await page.getByText('Filters that only this browser has: 2.').waitFor();
     expect(await inBrowser()).toEqual(stored.slice(1));
+    // A long name does not widen the page.
+    await page.setViewportSize({ width: 390, height: 800 });
+    const box = await page.getByRole('button', { name: `Delete the filter ${'x'.repeat(60)}` }).boundingBox();
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(390);
+    await page.setViewportSize({ width: 1280, height: 800 });
     for (const { id } of (await read()).slice(0, 2)) await account.call('deleteSavedFilter', { params: { id } });
     // Two tabs that move the filters at the same time save each once.
     const other = await page.context().newPage();

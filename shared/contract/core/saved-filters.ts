@@ -12,7 +12,7 @@ const fields = {
     .string()
     .regex(/^\/app\/[a-z][a-z/-]{0,99}$/, 'must be the path of a page of the dashboard, such as /app/runs')
     .describe('Page of the dashboard whose list the filter is for, such as `/app/runs`'),
-  name: text(1, 60)
+  name: text(0, 60)
     .trim()
     .min(1, 'must not be empty')
     .describe('Name of the filter, 1 to 60 characters; unique for the page'),

@@ -86,16 +86,16 @@ export function SavedFilters({ filters, onApply }: { filters: RunFilters; onAppl
   return (
     <>
       {saved.length > 0 && (
-        <ul aria-label={texts.savedFilters} className="flex flex-wrap gap-2">
+        <ul aria-label={texts.savedFilters} className="flex max-w-full min-w-0 flex-wrap gap-2">
           {saved.map((one) => (
-            <li key={one.id} className="flex max-w-full">
+            <li key={one.id} className="flex max-w-full min-w-0">
               <button
                 type="button"
                 className={`${chip} min-w-0 rounded-e-none! pe-2!`}
                 aria-pressed={isSame(filtersOfQuery(one.query), filters)}
                 onClick={() => onApply(filtersOfQuery(one.query))}
               >
-                <bdi className="truncate">{visibleLine(one.name)}</bdi>
+                <bdi className="min-w-0 truncate">{visibleLine(one.name)}</bdi>
               </button>
               <button
                 type="button"
