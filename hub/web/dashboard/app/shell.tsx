@@ -36,7 +36,7 @@ function LanguageChoice() {
     <>
       <select
         aria-label={words.common.language}
-        className="rounded-(--radius-small) bg-transparent px-1 py-0.5 text-sm text-text-muted"
+        className="min-h-6 rounded-(--radius-small) bg-transparent px-1 py-0.5 text-sm text-text-muted"
         value={locale}
         onChange={(event) => choose(event.target.value as DashboardLocale)}
       >
@@ -78,7 +78,7 @@ function UserMenu() {
             signOutOfBrowser(event);
           }}
         >
-          <button type="submit" className="text-accent hover:underline">
+          <button type="submit" className="min-h-6 text-accent hover:underline">
             {common.signOut}
           </button>
         </form>
@@ -86,7 +86,11 @@ function UserMenu() {
       </div>
       <div className="flex flex-wrap gap-x-3 gap-y-1">
         {links.map(({ href, label }) => (
-          <a key={href} href={href} className="text-text-muted no-underline hover:underline">
+          <a
+            key={href}
+            href={href}
+            className="inline-flex min-h-6 items-center text-text-muted no-underline hover:underline"
+          >
             {label}
           </a>
         ))}
