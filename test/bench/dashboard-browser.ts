@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import type { ChatTab } from '../fixtures/chat-tab.ts';
-import { openDashboard } from '../fixtures/dashboard.ts';
+import { openSignedIn } from '../fixtures/dashboard.ts';
 import { percentile } from './table.ts';
 
 /** The signed-in browser of the benchmark. */
@@ -19,7 +19,7 @@ export const median = (samples: number[]) => percentile(samples, 0.5);
 
 /** Opens a page in a new browser profile, without anything in its cache. */
 export const openPage = ({ browser, hubUrl, session }: DashboardBench, path: string): Promise<ChatTab> =>
-  openDashboard(browser, path, { hubUrl, session });
+  openSignedIn(browser, path, { hubUrl, session });
 
 /** Measures `rounds` times. */
 export async function repeat<Sample>(measure: (round: number) => Promise<Sample>): Promise<Sample[]> {

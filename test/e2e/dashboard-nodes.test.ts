@@ -57,6 +57,7 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
 
   test('the list shows a machine with its state and powers, and that it goes and comes, without a reload', async () => {
     await using tab = await open('/app/nodes');
+    await tab.page.evaluate('window.isSameDocument = true');
     const row = rowOf(tab.page, 'test machine');
     await row.getByText('Online').waitFor();
     await row.getByText('Files: Works').waitFor();
@@ -65,7 +66,7 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
     await row.getByText('Offline').waitFor();
     await companion.start();
     await row.getByText('Online').waitFor();
-    expect(tab.complaints).toEqual([]);
+    expect(await tab.page.evaluate('window.isSameDocument')).toBe(true);
   });
 
   test('permissions show the hub, the owner and the system, and what to do where one of them refuses', async () => {
@@ -91,7 +92,6 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
     await page.getByText('The owner paused this machine.').waitFor();
     await companion.cli('resume');
     await page.getByText('The owner paused this machine.').waitFor({ state: 'hidden' });
-    expect(tab.complaints).toEqual([]);
   });
 
   test('a role that may not change a node sees the switches and is told why it cannot use them', async () => {
@@ -137,7 +137,6 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
     expect(text).toContain('⟨U+001B⟩[0m<b>x</b>⟨U+202E⟩gpj');
     expect(text?.length).toBeGreaterThan(20_000);
     expect((await workspace.api.call('listAutomationRuns')).data.length).toBe(before + 1);
-    expect(tab.complaints).toEqual([]);
   });
 
   test.skipIf(!canCapture)(
@@ -152,7 +151,6 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
         .toBe(800);
       await page.getByRole('link', { name: 'Overview' }).click();
       await page.getByRole('img', { name: 'Picture of the screen' }).waitFor();
-      expect(tab.complaints).toEqual([]);
     },
   );
 
@@ -174,7 +172,6 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
     await run.click();
     await page.getByText('the program must not be empty').waitFor();
     expect(await group.textContent()).toContain('the program must not be empty');
-    expect(tab.complaints).toEqual([]);
   });
 
   test('commands are listed by status and page by page, linked to their runs', async () => {
@@ -211,7 +208,6 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
     await page.getByRole('combobox', { name: 'Status' }).selectOption('withdrawn');
     await page.getByText('No command has this status.').waitFor();
     expect(new URL(page.url()).search).toBe('?status=withdrawn');
-    expect(tab.complaints).toEqual([]);
   });
 
   test('names and reports of a hostile device stay text, and an earlier companion has unknown powers', async () => {
@@ -233,7 +229,6 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
     await page.getByText('This companion does not report its powers.').waitFor();
     expect(await rowOf(page, 'Camera').getByText('Not reported').count()).toBe(2);
     expect(await page.getByRole('img').count()).toBe(0);
-    expect(tab.complaints).toEqual([]);
   });
 
   test('a node gets a name and tags, and is revoked only after a confirmation', async () => {
@@ -273,7 +268,6 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
     await page.goto(hub.url + pathOf('permissions', id));
     await page.getByText('Revoked').waitFor();
     expect(await page.getByRole('button', { name: 'Revoke' }).count()).toBe(0);
-    expect(tab.complaints).toEqual([]);
   });
 
   test.each([
@@ -297,6 +291,5 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
       expect([path, await accessibilityViolations(page)]).toEqual([path, []]);
       expect([path, await page.evaluate('document.documentElement.scrollWidth <= innerWidth')]).toEqual([path, true]);
     }
-    expect(tab.complaints).toEqual([]);
   });
 });

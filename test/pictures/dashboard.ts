@@ -5,7 +5,7 @@ import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
 import { migrateDatabase } from '../../hub/platform/db/migrate.ts';
 import { startPostgresServer } from '../../hub/platform/postgres-server/server.ts';
-import { openDashboard } from '../fixtures/dashboard.ts';
+import { openSignedIn } from '../fixtures/dashboard.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
@@ -38,7 +38,7 @@ async function draw(
   { session }: Scene,
   { path, theme, width }: { path: string; theme: Theme; width: number },
 ): Promise<Buffer> {
-  await using tab = await openDashboard(browser, path, {
+  await using tab = await openSignedIn(browser, path, {
     hubUrl: hub.url,
     session,
     viewport: { width, height: width === 390 ? 844 : 900 },
