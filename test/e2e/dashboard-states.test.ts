@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { kamailioStandIn } from '../fixtures/carriers.ts';
@@ -121,6 +121,40 @@ async function fill(hub: TestHub, { api, session, tenantId, keys }: TestWorkspac
   };
 }
 
+const addressOf = (hub: TestHub, scene: Scene, { route }: PageStates) => {
+  const path = route.replace(/\/\{-\$\w+\}$/, '').replaceAll(/\$(\w+)/g, (_whole, name: keyof Scene) => scene[name]);
+  return `${hub.url}/app${path}`;
+};
+
+/** Requests of data, except that of the session, without which there is no page. */
+const isData = ({ pathname }: URL) => !/^\/(app|widget|auth\/me)\b/.test(pathname);
+
+interface Failure {
+  name: string;
+  answer: (route: Route) => Promise<void>;
+  /** The reason that the page shows. */
+  reason: string;
+}
+
+const failures: Failure[] = [
+  {
+    name: 'answers with an error',
+    answer: (route) =>
+      route.fulfill({
+        status: 500,
+        // Without a delay before the page repeats the request.
+        headers: { 'retry-after': '0' },
+        json: { code: 'internal_error', message: 'The database is full.', requestId: 'request-1' },
+      }),
+    reason: 'The database is full.',
+  },
+  {
+    name: 'does not answer',
+    answer: (route) => route.abort('connectionrefused'),
+    reason: 'The hub does not respond. Check your connection.',
+  },
+];
+
 /** What is wrong with a page: its heading, its landmark, or, if `runsAxe`, its accessibility in one of the themes. */
 async function problemsOf(page: Page, runsAxe = true): Promise<string[]> {
   const headings = await page.getByRole('heading', { level: 1 }).allInnerTexts();
@@ -168,10 +202,7 @@ describe.skipIf(!canOpenDashboard)('the pages of the dashboard (needs Chromium)'
     const { page } = tab;
     const problems: string[] = [];
     for (const each of pages.filter(state.isIn)) {
-      const path = each.route
-        .replace(/\/\{-\$\w+\}$/, '')
-        .replaceAll(/\$(\w+)/g, (_whole, name: keyof Scene) => scene[name]);
-      await page.goto(`${hub.url}/app${path}`);
+      await page.goto(addressOf(hub, scene, each));
       await page.getByRole('main').getByText(state.shows(each)).first().waitFor();
       await expect.poll(() => page.getByText('Loading…').count()).toBe(0);
       const isChecked = state.name === 'loaded' && each.hasTest !== false;
@@ -210,4 +241,51 @@ describe.skipIf(!canOpenDashboard)('the pages of the dashboard (needs Chromium)'
     await check('a refused sign-in');
     expect(problems).toEqual([]);
   });
+
+  test.each(failures)(
+    'say why they show nothing when the hub $name, and load when the user tries again',
+    async ({ answer, reason }) => {
+      await using tab = await openDashboard(browser, '/app', {
+        hubUrl: hub.url,
+        session: full.jwt,
+        reducedMotion: 'reduce',
+      });
+      const { page } = tab;
+      const main = page.getByRole('main');
+      const loading = page.getByText('Loading…');
+      const again = main.getByRole('button', { name: 'Try again' });
+      await page.clock.install();
+      const problems: string[] = [];
+      for (const each of pages) {
+        await page.route(isData, answer);
+        await page.goto(addressOf(hub, scene, each));
+        // The page repeats requests for some seconds.
+        await expect
+          .poll(
+            async () => {
+              await page.clock.fastForward(1_000);
+              return [(await main.getByRole('alert').getByText(reason).count()) > 0, await loading.count()];
+            },
+            { message: each.route },
+          )
+          .toEqual([true, 0]);
+        problems.push(...(await problemsOf(page)).map((problem) => `${each.route}: ${problem}`));
+        await page.unroute(isData);
+        // A part can fail after another part, so all buttons are clicked until no error is left.
+        await expect
+          .poll(
+            async () => {
+              await again.evaluateAll((buttons: { click: () => void }[]) =>
+                buttons.forEach((button) => button.click()),
+              );
+              return main.getByRole('alert').allInnerTexts();
+            },
+            { message: each.route },
+          )
+          .toEqual([]);
+        await main.getByText(each.loaded).first().waitFor();
+      }
+      expect(problems).toEqual([]);
+    },
+  );
 });

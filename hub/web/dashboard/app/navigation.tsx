@@ -19,6 +19,7 @@ import {
 } from 'lucide-react';
 import type { LucideIcon } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { LoadError } from '../ui/error.tsx';
 import { query } from './api.ts';
 import { useLanguage } from './language.tsx';
 import { useTenantId } from './session.tsx';
@@ -53,7 +54,7 @@ export function Navigation({ onNavigate }: { onNavigate: () => void }) {
   const { words } = useLanguage();
   const { common } = words;
   const tenantId = useTenantId();
-  const { data: entitlements } = useQuery(query('readEntitlements'));
+  const { data: entitlements, error, refetch } = useQuery(query('readEntitlements'));
   const hasChat = entitlements?.conversations_suite === true;
   const hasAutomations = entitlements?.automations === true;
   const approvals = useQuery({
@@ -98,24 +99,27 @@ export function Navigation({ onNavigate }: { onNavigate: () => void }) {
     { to: '/settings/{-$section}', label: common.settings, icon: Settings },
   ];
   return (
-    <ul className="flex flex-col gap-0.5">
-      {items
-        .filter((item) => item !== false)
-        .map(({ to, label, icon: Icon, badge }) => (
-          <li key={to}>
-            <Link
-              to={to}
-              onClick={onNavigate}
-              activeOptions={{ exact: to === '/', includeSearch: false }}
-              className="flex items-center gap-2.5 rounded-(--radius-medium) px-2.5 py-1.5 font-medium text-text-muted no-underline hover:bg-hover"
-              activeProps={{ className: 'bg-accent-muted! text-accent! font-semibold!' }}
-            >
-              <Icon size={17} aria-hidden />
-              {label}
-              {badge}
-            </Link>
-          </li>
-        ))}
-    </ul>
+    <>
+      <ul className="flex flex-col gap-0.5">
+        {items
+          .filter((item) => item !== false)
+          .map(({ to, label, icon: Icon, badge }) => (
+            <li key={to}>
+              <Link
+                to={to}
+                onClick={onNavigate}
+                activeOptions={{ exact: to === '/', includeSearch: false }}
+                className="flex items-center gap-2.5 rounded-(--radius-medium) px-2.5 py-1.5 font-medium text-text-muted no-underline hover:bg-hover"
+                activeProps={{ className: 'bg-accent-muted! text-accent! font-semibold!' }}
+              >
+                <Icon size={17} aria-hidden />
+                {label}
+                {badge}
+              </Link>
+            </li>
+          ))}
+      </ul>
+      {entitlements === undefined && error !== null && <LoadError error={error} onRetry={refetch} />}
+    </>
   );
 }

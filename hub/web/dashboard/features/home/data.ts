@@ -7,10 +7,14 @@ import { useDayStart } from './period.ts';
 /** Rows that the home page reads of each list. Larger lists are counted as "at least". */
 const readRows = 100;
 
-/** What the workspace can use. */
-export function useProducts(): { hasAutomations: boolean; hasChat: boolean } {
-  const { data } = useQuery(query('readEntitlements'));
-  return { hasAutomations: data?.automations === true, hasChat: data?.conversations_suite === true };
+/** What the workspace can use, and the request that reads it. */
+export function useProducts() {
+  const entitlements = useQuery(query('readEntitlements'));
+  return {
+    entitlements,
+    hasAutomations: entitlements.data?.automations === true,
+    hasChat: entitlements.data?.conversations_suite === true,
+  };
 }
 
 // Each has the input of the navigation, so that both share a response.

@@ -7,15 +7,16 @@ import {
   useRunningRuns,
   useUnread,
 } from './data.ts';
+import type { useProducts } from './data.ts';
 
 /** What waits for a person. */
-export function useNeeds({ hasAutomations, hasChat }: { hasAutomations: boolean; hasChat: boolean }) {
+export function useNeeds({ entitlements, hasAutomations, hasChat }: ReturnType<typeof useProducts>) {
   const pending = usePendingApprovals(hasAutomations);
   const failed = useFailedRuns(hasAutomations);
   const running = useRunningRuns(hasAutomations);
   const nodeList = useNodes(hasAutomations);
   const inbox = useUnread(hasChat);
-  const queries = [pending, failed, running, nodeList, inbox];
+  const queries = [entitlements, pending, failed, running, nodeList, inbox];
   const approvals = (pending.data?.data ?? []).filter(({ canDecide }) => canDecide);
   const failures = groupFailures(failed.data?.data ?? []);
   const nodes = awaitedNodes(running.data?.data ?? [], nodeList.data?.data ?? []);
