@@ -55,6 +55,7 @@ export async function signOut(form: HTMLFormElement): Promise<void> {
   const timeout = new Promise<void>((done) => {
     setTimeout(done, signOutTimeoutMs);
   });
-  await Promise.race([endSubscription(), timeout]);
+  // Nothing keeps the user signed in, such as a browser without storage.
+  await Promise.race([endSubscription().catch(() => undefined), timeout]);
   form.submit();
 }
