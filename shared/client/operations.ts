@@ -1080,6 +1080,7 @@ export interface CancelRuns {
     status?: 'queued' | 'running' | 'waiting_approval';
     /** Only runs in one of these statuses, separated by commas */
     statuses?: string;
+    /** Only runs of this workflow */
     workflowId?: string;
     /** Queued at this time or later */
     from?: string;
@@ -3859,6 +3860,7 @@ export interface RetryRuns {
     status?: 'failed' | 'cancelled';
     /** Only runs in one of these statuses, separated by commas */
     statuses?: string;
+    /** Only runs of this workflow */
     workflowId?: string;
     /** Queued at this time or later */
     from?: string;
@@ -6672,7 +6674,7 @@ export interface Operations {
         status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
         /** Only runs in one of these statuses, separated by commas */
         statuses?: string;
-        /** Returns only items of this workflow */
+        /** Only runs of this workflow */
         workflowId?: string;
         /** Queued at this time or later */
         from?: string;
@@ -6704,7 +6706,7 @@ export interface Operations {
         status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
         /** Only runs in one of these statuses, separated by commas */
         statuses?: string;
-        /** Returns only items of this workflow */
+        /** Only runs of this workflow */
         workflowId?: string;
         /** Queued at this time or later */
         from?: string;
@@ -8296,7 +8298,7 @@ export interface Operations {
         status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
         /** Only runs in one of these statuses, separated by commas */
         statuses?: string;
-        /** Returns only items of this workflow */
+        /** Only runs of this workflow */
         workflowId?: string;
         /** Queued at this time or later */
         from?: string;
@@ -9085,6 +9087,7 @@ export interface Operations {
   deleteSavedFilter: {
     input: {
       params: {
+        /** Id of the saved filter */
         id: string;
       };
     };

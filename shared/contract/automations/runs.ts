@@ -260,7 +260,7 @@ const runFilters = {
     .meta({ example: 'failed,cancelled' })
     .optional()
     .describe('Only runs in one of these statuses, separated by commas'),
-  workflowId: id.optional(),
+  workflowId: id.optional().describe('Only runs of this workflow'),
   from: instant.optional().describe('Queued at this time or later'),
   to: instant.optional().describe('Queued before this time'),
   parentRunId: id.optional().describe('Only runs that a step of this run started'),

@@ -18,7 +18,10 @@ const fields = {
     .describe('Name of the filter, 1 to 60 characters; unique for the page'),
   query: z
     .string()
-    .regex(/^[\w.~!$&'()*+,;=:@/?%-]{1,2000}$/, 'must be the query of a URL, without ? and #, at most 2,000 characters')
+    .regex(
+      /^(?!\?)[\w.~!$&'()*+,;=:@/?%-]{1,2000}$/,
+      'must be the query of a URL, without ? and #, at most 2,000 characters',
+    )
     .describe('Query of the page that the filter opens, without `?`, such as `status=failed&period=24h`'),
 };
 

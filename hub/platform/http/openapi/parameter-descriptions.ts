@@ -27,6 +27,7 @@ const subjects: Record<string, string> = {
   contacts: 'contact',
   campaigns: 'campaign',
   tokens: 'API token',
+  filters: 'saved filter',
   invitations: 'invitation',
   'push-subscriptions': 'push subscription',
 };
