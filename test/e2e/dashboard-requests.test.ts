@@ -103,8 +103,10 @@ describe.skipIf(!canOpenDashboard)('the POST requests of the dashboard (needs Ch
     await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
     await page.waitForURL(/\/app\/runs\/[\da-f-]{36}/);
 
+    const isPreviewed = page.waitForRequest((request) => request.url().endsWith('/schedules/preview'));
     await page.goto(`${hub.url}/app/schedules`);
     await page.getByRole('link', { name: 'Nightly' }).waitFor();
+    await isPreviewed;
 
     await page.goto(`${hub.url}/app/packs`);
     const card = page.locator('section', { has: page.getByRole('heading', { name: 'Daily screen report' }) });

@@ -125,7 +125,7 @@ describe.skipIf(!isAvailable)(
         await using tab = await open(ann);
         await ready(tab.page);
         await dial(tab.page, account.username);
-        await expect.poll(() => phase(tab.page)).toBe('talking');
+        await expect.poll(async () => [await phase(tab.page), await shownProblem(tab.page)]).toEqual(['talking', null]);
         // The phone echoes the audio of the browser.
         await expectAudioBothWays(tab.page);
         await tab.page.getByRole('button', { name: 'Hang up' }).click();

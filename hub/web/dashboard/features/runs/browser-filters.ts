@@ -8,14 +8,6 @@ interface BrowserFilter {
   filters: Record<string, unknown>;
 }
 
-/** What a move left. */
-export interface MoveResult {
-  /** Whether the account has changed. */
-  isChanged: boolean;
-  /** Number of filters for which the account has no place. They stay in the browser. */
-  remaining: number;
-}
-
 const storageKeyOf = (tenantId: string) => `outrigger.runs.filters.${tenantId}`;
 const lockName = 'outrigger.runs.filters';
 const maxNameLength = 60;
@@ -63,15 +55,14 @@ function freeName(name: string, query: string, known: ReadonlyMap<string, string
   }
 }
 
-async function move(tenantId: string, path: string): Promise<MoveResult> {
+async function move(tenantId: string, path: string): Promise<number> {
   const stored = readStored(tenantId);
   if (stored.length === 0) {
     localStorage.removeItem(storageKeyOf(tenantId));
-    return { isChanged: false, remaining: 0 };
+    return 0;
   }
   const { filters: own } = await client.call('readSavedFilters');
   const known = new Map(own.filter((one) => one.path === path).map((one) => [one.name, normalize(one.query)]));
-  let isChanged = false;
   for (const [index, filter] of stored.entries()) {
     const query = queryOf(filtersOf(readRunSearch(filter.filters)));
     // Without a valid value, the filter would be the whole list.
@@ -82,20 +73,20 @@ async function move(tenantId: string, path: string): Promise<MoveResult> {
       } catch (error) {
         // Everything that is left is tried again at the next visit.
         const isFull = error instanceof ApiError && error.code === 'conflict';
-        return { isChanged, remaining: isFull ? stored.length - index : 0 };
+        return isFull ? stored.length - index : 0;
       }
       known.set(name, query);
-      isChanged = true;
     }
     removeStored(tenantId, filter);
   }
-  return { isChanged, remaining: 0 };
+  return 0;
 }
 
 /**
  * Moves the filters of this browser into the account, and changes none there: a filter whose name the account uses for
  * another query gets a number. Two tabs move one after another.
+ * @returns the number of filters for which the account has no place. They stay in the browser.
  */
-export const moveBrowserFilters = (tenantId: string, path: string): Promise<MoveResult> =>
+export const moveBrowserFilters = (tenantId: string, path: string): Promise<number> =>
   // A page that is loaded by http has no locks.
   'locks' in navigator ? navigator.locks.request(lockName, () => move(tenantId, path)) : move(tenantId, path);

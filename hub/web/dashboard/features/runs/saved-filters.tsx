@@ -73,15 +73,17 @@ export function SavedFilters({ filters, onApply }: { filters: RunFilters; onAppl
   const [remaining, setRemaining] = useState(0);
   const saved = (data?.filters ?? []).filter((one) => one.path === path);
   const isLoaded = data !== undefined;
+  // Before the list is requested: later, another tab may have moved them, and this list may be older than that.
+  const [hadFilters] = useState(() => hasBrowserFilters(tenantId));
   useEffect(() => {
-    if (!isLoaded || !hasBrowserFilters(tenantId)) return;
+    if (!isLoaded || !hadFilters) return;
     background(
-      moveBrowserFilters(tenantId, path).then((result) => {
-        setRemaining(result.remaining);
-        if (result.isChanged) reread(cache, ['readSavedFilters']);
+      moveBrowserFilters(tenantId, path).then((left) => {
+        setRemaining(left);
+        reread(cache, ['readSavedFilters']);
       }),
     );
-  }, [isLoaded, tenantId]);
+  }, [isLoaded, hadFilters, tenantId]);
   const isKnown = saved.some((one) => isSame(filtersOfQuery(one.query), filters));
   return (
     <>
