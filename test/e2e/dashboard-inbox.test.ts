@@ -665,6 +665,54 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     expect(await maria.hears()).toEqual(['First', 'Second']);
   });
 
+  test('what a tab has not sent yet survives when another tab writes and the first one is closed', async () => {
+    const maria = await visitor('Two senders');
+    await maria.say('Hello?');
+    await using tab = await openConversation(maria.conversationId);
+    const { page } = tab;
+    await messages(page).getByText('Hello?').waitFor();
+    const second = await page.context().newPage();
+    await second.goto(page.url());
+    await messages(second).getByText('Hello?').waitFor();
+    await hold(page, '**/messages', 'POST');
+    for (const text of ['First', 'Second']) {
+      await reply(page).fill(text);
+      await reply(page).press('Control+Enter');
+    }
+    await expect.poll(() => messages(page).getByText('Sending…').count()).toBe(2);
+    await reply(second).fill('Third');
+    await second.getByText('Draft saved').waitFor();
+    await page.close();
+    await second.reload();
+    // The browser may have sent the first one when the tab was closed. Each text is sent or in the field, once.
+    await expect
+      .poll(async () => [...(await maria.hears()), ...(await reply(second).inputValue()).split('\n\n')])
+      .toEqual(['First', 'Second', 'Third']);
+  });
+
+  test('when the first of two texts is refused because of a newer reply, that reply shows as unread', async () => {
+    const maria = await visitor('Refused twice');
+    await maria.say('Hello?');
+    await using tab = await openConversation(maria.conversationId);
+    const { page } = tab;
+    await messages(page).getByText('Hello?').waitFor();
+    const release = await hold(page, '**/messages', 'POST');
+    await reply(page).fill('First');
+    await reply(page).press('Control+Enter');
+    await messages(page).getByText('Sending…').waitFor();
+    await replyAs(ben, maria.conversationId, 'Ben was faster');
+    await messages(page).getByText('Ben was faster').waitFor();
+    await reply(page).fill('Second');
+    await reply(page).press('Control+Enter');
+    await expect.poll(() => messages(page).getByText('Sending…').count()).toBe(2);
+    release();
+    await page.getByText('Ben replied while you were writing.').waitFor();
+    await expect.poll(() => messages(page).getByText('Sending…').count()).toBe(0);
+    expect(await reply(page).inputValue()).toBe('First\n\nSecond');
+    await page.getByText('Ben replied while you were writing.').waitFor();
+    expect(await maria.hears()).toEqual(['Ben was faster']);
+  });
+
   test('the list follows J over its pages, also with a keyboard of another script', async () => {
     const names = Array.from({ length: 54 }, (_, index) => `Follow ${index}`);
     for (const name of names) await (await visitor(name)).say('Hello?');

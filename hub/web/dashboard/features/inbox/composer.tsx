@@ -112,10 +112,11 @@ export function Composer({
     focus();
     if (!canSend) return;
     typing.stop();
-    const message = await draft.send(lastSeq);
-    if (message !== null) thread.receive(message);
+    const sent = await draft.send(lastSeq);
+    if (sent === null) return;
+    if ('message' in sent) thread.receive(sent.message);
     // The hub has a reply that this page has not.
-    else if (draft.store.state.problem instanceof ApiError && draft.store.state.problem.code === 'newer_reply') {
+    else if (sent.problem instanceof ApiError && sent.problem.code === 'newer_reply') {
       draft.noteSeen(lastSeq);
       await thread.catchUp();
     }

@@ -42,11 +42,11 @@ export const newClientId = (): string =>
 
 /** Whether a text is the one that returned, unchanged. */
 export function isSame(
-  returned: Outgoing | null,
+  returned: Outgoing,
   { kind, content, files }: Pick<Outgoing, 'kind' | 'content' | 'files'>,
 ): boolean {
   const idsOf = (each: DraftText['files']) => each.map(({ id }) => id).join();
-  return returned?.kind === kind && returned.content === content && idsOf(returned.files) === idsOf(files);
+  return returned.kind === kind && returned.content === content && idsOf(returned.files) === idsOf(files);
 }
 
 /** A text that returned, in front of what the agent has written since. */

@@ -31,6 +31,8 @@ export interface DraftState {
   problem: unknown;
 }
 
+type SendResult = { message: InboxMessage } | { problem: unknown } | null;
+
 const saveAfterMs = 800;
 const saveAgainMs = 5_000;
 export const maxFiles = 5;
@@ -48,8 +50,10 @@ export class Draft {
   #saved: StoredDraft['saved'];
   /** Whether the text comes from the storage of the browser, and nothing newer is known. */
   #isRestored: boolean;
-  /** What came back because no response arrived. The hub may have it. */
-  #returned: Outgoing | null;
+  /** What came back because no response arrived, or what another page was sending. The hub may have it. */
+  #returned: readonly Outgoing[];
+  /** Client ids of what this page has sent or taken over. Other pages of the browser send the rest of the stored texts. */
+  readonly #ownIds: Set<string>;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #saving: Promise<void> | null = null;
   #sending: Promise<unknown> = Promise.resolve();
@@ -63,7 +67,8 @@ export class Draft {
     const stored = readStoredDraft(localStorage.getItem(storageKey));
     this.#saved = stored?.saved ?? null;
     this.#isRestored = stored !== null;
-    this.#returned = stored?.outgoing[0] ?? null;
+    this.#returned = stored?.outgoing ?? [];
+    this.#ownIds = new Set(this.#returned.map(({ clientId }) => clientId));
     const { reply, note, kind } = stored ?? { reply: emptyText, note: emptyText, kind: 'reply' };
     this.store = new Store<DraftState>({
       kind,
@@ -124,13 +129,10 @@ export class Draft {
 
   /** Removes a text that the agent has sent since it was saved: in another tab, or by a request without a response. */
   noteSent(sent: readonly InboxMessage[]): void {
-    const returned = this.#returned;
-    if (returned !== null && sent.some(({ clientId }) => clientId === returned.clientId)) {
-      this.#returned = null;
-      const text = this.store.state[returned.kind];
-      this.#change(returned.kind, withoutReturned(text, returned));
-      return;
-    }
+    const arrived = this.#returned.filter((each) => sent.some(({ clientId }) => clientId === each.clientId));
+    this.#returned = this.#returned.filter((each) => !arrived.includes(each));
+    for (const each of arrived) this.#change(each.kind, withoutReturned(this.store.state[each.kind], each));
+    if (arrived.length > 0) return;
     const { isSaved, outgoing } = this.store.state;
     const saved = this.#saved;
     if (saved === null || !isSaved || outgoing.length > 0) return;
@@ -186,18 +188,18 @@ export class Draft {
   /**
    * Sends the shown text, after those that are still being sent. It leaves the draft immediately, so that the agent can
    * write the next one, and returns to it if the hub does not accept it or one before it.
-   * @returns the message; null if the hub refused it, with the reason in `problem`.
+   * @returns the message; its problem; null if there was nothing to send, or if an earlier one had a problem.
    */
-  async send(lastSeenSeq: number): Promise<InboxMessage | null> {
+  async send(lastSeenSeq: number): Promise<SendResult> {
     const { kind } = this.store.state;
     const { text } = this;
     if (isBlank(text)) return null;
     const content = text.content.trim();
     // A repeated request with the same id is stored once.
-    const clientId =
-      (isSame(this.#returned, { ...text, kind, content }) ? this.#returned?.clientId : null) ?? newClientId();
+    const clientId = this.#returned.find((each) => isSame(each, { ...text, kind, content }))?.clientId ?? newClientId();
     const outgoing: Outgoing = { ...text, kind, content, clientId, sentAt: new Date().toISOString() };
     clearTimeout(this.#timer);
+    this.#ownIds.add(clientId);
     this.#set({
       [kind]: { ...emptyText, uploads: text.uploads },
       outgoing: [...this.store.state.outgoing, outgoing],
@@ -206,13 +208,13 @@ export class Draft {
     });
     this.#keep();
     // A draft that arrives after the message would appear again.
-    const earlier = Promise.all([this.#sending, this.#saving]);
+    const earlier = Promise.allSettled([this.#sending, this.#saving]);
     const sending = this.#request(outgoing, lastSeenSeq, earlier);
     this.#sending = sending;
     return sending;
   }
 
-  async #request(outgoing: Outgoing, lastSeenSeq: number, earlier: Promise<unknown>): Promise<InboxMessage | null> {
+  async #request(outgoing: Outgoing, lastSeenSeq: number, earlier: Promise<unknown>): Promise<SendResult> {
     await earlier;
     // It went back to the draft together with an earlier one.
     if (!this.store.state.outgoing.includes(outgoing)) return null;
@@ -233,7 +235,7 @@ export class Draft {
         // The hub accepts a key for one body. After a newer reply, the same text is another request.
         { headers: { 'idempotency-key': kind === 'note' ? clientId : `${clientId}-${lastSeenSeq}` } },
       );
-      this.#returned = null;
+      this.#returned = [];
       this.#saved = { kind, at: message.createdAt };
       // Sending deletes the draft of the hub, also that of the other kind.
       this.#set({
@@ -242,10 +244,10 @@ export class Draft {
       });
       this.#keep();
       if (!this.isEmpty) this.#saveLater(saveAfterMs);
-      return message;
+      return { message };
     } catch (error) {
       noteFailure(error);
-      this.#returned = outgoing;
+      this.#returned = [outgoing];
       const { outgoing: all, reply, note } = this.store.state;
       this.#set({
         reply: joinOutgoing(all, 'reply', reply),
@@ -256,7 +258,7 @@ export class Draft {
       });
       this.#keep();
       this.#saveLater(saveAfterMs);
-      return null;
+      return { problem: error };
     }
   }
 
@@ -280,9 +282,11 @@ export class Draft {
 
   /** Keeps the texts in the browser, until they are sent. */
   #keep(): void {
-    const { kind, reply, note, outgoing, isSaved } = this.store.state;
-    const stored: StoredDraft = { kind, reply, note, outgoing, isSaved, saved: this.#saved };
+    const { kind, reply, note, outgoing: own, isSaved } = this.store.state;
     try {
+      const { outgoing: known = [] } = readStoredDraft(localStorage.getItem(this.#storageKey)) ?? {};
+      const outgoing = [...known.filter(({ clientId }) => !this.#ownIds.has(clientId)), ...own];
+      const stored: StoredDraft = { kind, reply, note, outgoing, isSaved, saved: this.#saved };
       if (isSaved && outgoing.length === 0 && reply.content === '' && note.content === '')
         localStorage.removeItem(this.#storageKey);
       else localStorage.setItem(this.#storageKey, JSON.stringify(stored));
