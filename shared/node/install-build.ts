@@ -63,7 +63,7 @@ const isSame = (one: readonly string[], other: readonly string[]) =>
 const hasHash = (name: string) => /-[\w-]{8}\.(?:js|css)(?:\.gz|\.br)?$/.test(name);
 /** A crash can leave a file with fewer bytes. */
 const isInstalled = (built: string, installed: string) =>
-  hasHash(built) && existsSync(installed) && statSync(installed).size === statSync(built).size;
+  hasHash(built) && statSync(installed, { throwIfNoEntry: false })?.size === statSync(built).size;
 
 const isYoung = (path: string) => Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < partialAgeMs;
 

@@ -206,7 +206,7 @@ export class Database implements AsyncDisposable {
       return `BEGIN${readOnly ? ' READ ONLY' : ''}; ${[...settings, ...limit].join('; ')}`;
     };
     const { answer, pending } = await this.#repeat(() => this.#once(beginOf, work, readOnly, scope.tenantId));
-    // Here the connection is free again, so an effect may begin a transaction.
+    // The connection of a transaction that wrote is free again, so an effect may begin another transaction.
     for (const topic of pending.topics) this.#runEffect(() => this.#tellWritten(topic));
     for (const effect of pending.effects) this.#runEffect(effect);
     return answer;

@@ -12,7 +12,8 @@ export type Transaction = NodePgDatabase & {
   /**
    * Calls `effect` after the commit of the transaction, in the order of the calls. It is dropped if the transaction, or
    * its part of a joined transaction, is rolled back, also before it is tried again. An effect must not throw: what it
-   * throws is logged, because the transaction took effect. An effect that is registered after the commit is ignored.
+   * throws is logged, because the transaction took effect. An effect that is registered after the end of the transaction, or
+   * of its part, is ignored.
    */
   onCommit: (effect: () => void) => void;
 };
@@ -56,7 +57,7 @@ export function openPart(tx: Transaction): { part: Transaction; keep: () => void
     keep() {
       const whole = pendings.get(tx);
       for (const topic of pending.topics) whole?.topics.add(topic);
-      whole?.effects.push(...pending.effects);
+      for (const effect of pending.effects) whole?.effects.push(effect);
     },
   };
 }

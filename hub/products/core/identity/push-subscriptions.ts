@@ -302,7 +302,7 @@ export async function endPushSubscription(tx: Transaction, attempt: PushAttempt)
 export async function recordPushAcceptance(tx: Transaction, attempt: PushAttempt): Promise<void> {
   await tx
     .update(pushSubscriptions)
-    .set({ refusedSince: null })
+    .set({ refusedSince: null, stoppedAt: null })
     .where(and(isOfAttempt(attempt), sql`${pushSubscriptions.refusedSince} IS NOT NULL`));
 }
 

@@ -45,9 +45,14 @@ const reader = createClient<Response>({
 
 /**
  * POST operations without an `Idempotency-Key`. The hub stores a row for each key, and these operations are frequent and
- * have the same effect when they are repeated: a read mark never moves back, and a status expires after 20 seconds.
+ * have the same effect when they are repeated: a read mark never moves back, a status expires after 20 seconds, and a
+ * subscription is renewed with the same endpoint.
  */
-const repeatable: ReadonlySet<OperationId> = new Set<OperationId>(['readInboxConversation', 'showInboxActivity']);
+const repeatable: ReadonlySet<OperationId> = new Set<OperationId>([
+  'readInboxConversation',
+  'renewPushSubscription',
+  'showInboxActivity',
+]);
 
 /** Options with an `Idempotency-Key` for a POST. A caller that repeats a request passes the key of its gesture. */
 function withKey(id: OperationId, options: CallOptions = {}): CallOptions {
