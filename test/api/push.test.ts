@@ -508,7 +508,7 @@ describe('A pending approval', () => {
       () => 'a browser was not notified',
     );
     const [received] = messagesTo(phone.path);
-    // Nobody may be signed in to the browser, so the message says nothing about the approval.
+    // The user can be signed out of the browser, so the message does not describe the approval.
     expect(received?.message).toEqual({ path: `/app/approvals/${approvalId}`, language: null });
     expect(received?.headers).toMatchObject({ urgency: 'high', 'content-encoding': 'aes128gcm' });
     expect(Number(received?.headers['ttl'])).toBeGreaterThan(3_000);

@@ -27,7 +27,7 @@ const sessionAt = (createdAt: string, environment: 'live' | 'test' = 'live'): St
   createdAt,
 });
 
-test('created chat sessions are counted at once, one for each link, by environment', async () => {
+test('created chat sessions are counted immediately, one for each link, by environment', async () => {
   await avoidPeriodEnd(dayMs);
   const live = hub.client(workspace.keys.chat as string);
   const testing = hub.client((await workspace.createKey({ product: 'chat', environment: 'test' })).key);

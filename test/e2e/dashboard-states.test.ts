@@ -197,7 +197,7 @@ describe.skipIf(!canOpenDashboard)('the pages of the dashboard (needs Chromium)'
 
   test.each(states)('are accessible in both themes, with one heading and one main part: $name', async (state) => {
     const session = state.name === 'empty' ? newSession : full.jwt;
-    // Without transitions, the colours of the theme are there at once.
+    // Without transitions, the colours of the theme change immediately.
     await using tab = await openDashboard(browser, '/app', { hubUrl: hub.url, session, reducedMotion: 'reduce' });
     const { page } = tab;
     const problems: string[] = [];

@@ -38,7 +38,10 @@ const scope = globalThis as unknown as ServiceWorkerScope;
 
 const home = '/app/';
 
-/** Text of a notification, in the languages of the dashboard. It is general, because nobody may be signed in. */
+/**
+ * Text of a notification, in the languages of the dashboard. It does not describe the approval, because the user can be
+ * signed out.
+ */
 const texts = {
   en: 'An approval waits for your decision.',
   de: 'Eine Freigabe wartet auf Ihre Entscheidung.',

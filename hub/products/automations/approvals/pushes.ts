@@ -204,7 +204,7 @@ export class ApprovalPushes {
   async #send(claimed: ClaimedPush, stopping: AbortSignal): Promise<void> {
     const { db, push, logger } = this.#deps;
     const { approvalId, subscriptionId, attempts, language, endpoint, p256dh, auth } = claimed;
-    // Nobody may be signed in to the browser any more, so the message says nothing about the approval.
+    // The user can be signed out of the browser, so the message does not describe the approval.
     const content = { path: `/app/approvals/${approvalId}`, language };
     const message = { content, ttlSeconds: claimed.ttlSeconds, subject: approvalId };
     const outcome = await push

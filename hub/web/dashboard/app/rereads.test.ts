@@ -49,7 +49,7 @@ describe('rereads', () => {
     stop();
   });
 
-  test('after a gap in the events, everything is read again at once, and numbers then wait for their usual interval', async () => {
+  test('after a gap in the events, everything is read again immediately, and numbers then wait for their usual interval', async () => {
     const { reads, stop } = await show();
     const rereads = new Rereads(cache);
     rereads.request(key);

@@ -27,7 +27,7 @@ export interface KeptTexts {
 export const storageKey = 'outrigger.typed';
 
 /**
- * Fields whose text is kept: those that ask for it, because it is long and not secret. The value of `data-keep` names
+ * Fields whose text is kept: those of long texts that are not meant for secrets. The value of `data-keep` names
  * the field and its object, so that a text does not return into the field of another object.
  */
 export const keptFields = '[data-keep]';
