@@ -435,42 +435,40 @@ describe('The notifications of a browser', () => {
     const { session } = await addMember(workspace);
     const { id, path, browser } = await subscribe(session);
     const state = async () => (await session.call('readPushState', {})).subscriptions[0];
-    const refuse = (count: number) =>
-      until(
-        () => messagesTo(path).length === count,
-        () => `there was no message ${count}`,
-      );
+    /** Asks for a decision, and waits until the hub has recorded the response of the push service. */
+    const notify = async (messages: number) => {
+      const { approvalId } = await ask(workspace, {});
+      await expect.poll(() => pushesOf(approvalId)).toEqual([{ attempts: 1, seconds: null }]);
+      expect(messagesTo(path)).toHaveLength(messages);
+    };
     service.answer = (_received, response) => void response.writeHead(403).end();
-    await ask(workspace, {});
-    await expect.poll(state).toMatchObject({ refusedSince: expect.any(String) as string, isStopped: false });
+    await notify(1);
+    expect(await state()).toMatchObject({ refusedSince: expect.any(String) as string, isStopped: false });
     // An accepted message ends the count.
     service.answer = (_received, response) => void response.writeHead(201).end();
-    await ask(workspace, {});
-    await expect.poll(state).toMatchObject({ refusedSince: null, isStopped: false });
+    await notify(2);
+    expect(await state()).toMatchObject({ refusedSince: null, isStopped: false });
     service.answer = (_received, response) => void response.writeHead(400).end();
-    await ask(workspace, {});
-    await refuse(3);
-    await expect.poll(state).toMatchObject({ refusedSince: expect.any(String) as string, isStopped: false });
+    await notify(3);
+    expect(await state()).toMatchObject({ refusedSince: expect.any(String) as string, isStopped: false });
     await agePushRefusals(database, id, { days: 2, hours: 23 });
-    await ask(workspace, {});
-    await refuse(4);
+    await notify(4);
+    expect(await state()).toMatchObject({ isStopped: false });
     await agePushRefusals(database, id, { hours: 2 });
-    await ask(workspace, {});
-    await expect.poll(state).toMatchObject({ isStopped: true });
+    await notify(5);
+    expect(await state()).toMatchObject({ isStopped: true });
     // Use of the browser does not start it again with the same endpoint.
     expect(await session.call('renewPushSubscription', { body: browser })).toMatchObject({ isStopped: true });
     const control = await subscribe((await addMember(workspace)).session);
     service.answer = (_received, response) => void response.writeHead(201).end();
-    await ask(workspace, {});
-    await until(
-      () => messagesTo(control.path).length === 1,
-      () => 'the browser of another member was not notified',
-    );
-    expect(messagesTo(path)).toHaveLength(5);
+    await notify(5);
+    expect(messagesTo(control.path)).toHaveLength(1);
     await subscribe(session, browser);
     expect(await state()).toMatchObject({ refusedSince: null, isStopped: false });
-    await ask(workspace, {});
-    await refuse(6);
+    const { approvalId } = await ask(workspace, {});
+    const sent = { attempts: 1, seconds: null };
+    await expect.poll(() => pushesOf(approvalId)).toEqual([sent, sent]);
+    expect(messagesTo(path)).toHaveLength(6);
   });
 
   test('start again with a new endpoint', async () => {

@@ -369,8 +369,10 @@ describe('a softphone', () => {
     await expect.poll(() => server.users.length).toBeGreaterThan(0);
     server.drop();
     await expect.poll(() => kept.closed).toBe(1013);
-    for (let more = 5; more < 10; more += 1) await open({ jwt: workspace.jwt, user: 'me' });
-    expect(await closed(() => undefined)).toBe(4429);
+    // A new minute can begin meanwhile, so twice as many as a minute allows.
+    const codes: (number | null)[] = [];
+    while (codes.length <= 20 && codes.at(-1) !== 4429) codes.push(await closed((phone) => phone.sendRaw('hello')));
+    expect(codes.at(-1)).toBe(4429);
   });
 
   test('that does not read is disconnected before much data is buffered', async () => {

@@ -29,6 +29,7 @@ export function StartDialog({
   const [visitor, setVisitor] = useState<InboxVisitor | null>(null);
   const [text, setText] = useState('');
   const [selected, setSelected] = useState(0);
+  const [isEntered, setEntered] = useState(false);
   const q = useDeferredValue(text.trim());
   const list = useInfiniteQuery({
     ...pagedQuery('listInboxVisitors', {
@@ -38,7 +39,12 @@ export function StartDialog({
     placeholderData: (previous) => previous,
   });
   const visitors = list.data?.pages.flatMap(({ data }) => data) ?? [];
-  const isCurrent = !list.isPlaceholderData && q === text.trim();
+  // Enter waits for the visitors found by the text in the field.
+  const isCurrent = list.data !== undefined && !list.isPlaceholderData && q === text.trim();
+  if (isEntered && isCurrent) {
+    setEntered(false);
+    setVisitor(visitors[selected] ?? null);
+  }
   const nameOf = ({ display_name: name, email, external_id: externalId }: InboxVisitor) =>
     visibleLine(name ?? email ?? externalId ?? inbox.anonymous);
   if (visitor !== null)
@@ -62,6 +68,7 @@ export function StartDialog({
         value={text}
         maxLength={200}
         onChange={(event) => {
+          setEntered(false);
           setText(event.target.value);
           setSelected(0);
         }}
@@ -75,7 +82,7 @@ export function StartDialog({
           if (event.key === 'Enter') {
             // The key must not begin a line in the message.
             event.preventDefault();
-            if (isCurrent) setVisitor(visitors[selected] ?? null);
+            setEntered(true);
           }
         }}
       />
