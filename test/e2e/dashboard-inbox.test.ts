@@ -800,8 +800,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
       await keyboard.press('c');
       await find().waitFor();
       await keyboard.type('zebulon FIND');
-      const found = page.getByRole('dialog').getByRole('option');
-      await expect.poll(() => found.allTextContents()).toEqual([expect.stringContaining('Zebulon')]);
+      // Enter immediately after the text waits for what it finds.
       await keyboard.press('Enter');
       await page.getByRole('dialog', { name: 'Write to Zebulon Findable' }).waitFor();
       if (time > 0) break;
