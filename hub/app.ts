@@ -1,5 +1,4 @@
 import type { Config } from './config.ts';
-import type { PromisedJob } from './engine/index.ts';
 import { openRunQueue } from './engine/run-queue.ts';
 import { SkillRegistry } from './engine/skill-catalog.ts';
 import { engineRetention, engineTasks } from './engine/upkeep.ts';
@@ -7,7 +6,6 @@ import packageJson from './package.json' with { type: 'json' };
 import { adviseOnDatabase } from './platform/db/database-advice.ts';
 import type { DatabaseAdvice } from './platform/db/database-advice.ts';
 import type { Database } from './platform/db/database.ts';
-import { afterCommit } from './platform/db/joined-transaction.ts';
 import { Leadership } from './platform/db/leadership.ts';
 import { monthlyTables, retentionTasks } from './platform/db/row-retention.ts';
 import type { BodyLimits } from './platform/http/routing/body-timeout.ts';
@@ -81,14 +79,14 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const platform = await openPlatform(stack, config, options);
   const { db, blobs } = platform;
   const runQueue = serves ? await openRunQueue(stack, platform, config.redisUrl) : null;
-  const dispatch = (jobs: PromisedJob[]) => afterCommit(() => runQueue?.outbox.offer(jobs));
+  if (runQueue !== null) db.onEnqueued((jobs) => runQueue.outbox.offer(jobs));
   const skills = new SkillRegistry();
 
   // Products.
   const core = createCore(platform, config, workspaceLimits);
   const { identity, limits } = core;
   const intake = runQueue?.intake ?? null;
-  const nodes = createNodes(stack, platform, config, { limits, dispatch, intake });
+  const nodes = createNodes(stack, platform, config, { limits, intake });
   const ai = createAi(stack, platform, config);
   const calls = createCalls(stack, platform, config, { limits, events: core.events, identity });
   const chat = createChat(stack, platform, config, { limits });
@@ -100,7 +98,6 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     ai: ai.ai,
     chat,
     skills,
-    dispatch,
     intake,
   });
   const webhooks = createWebhooks(platform, config, { limits, chatEvents: chat.events });
@@ -147,7 +144,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     logger.warn({ err: error }, 'the partitions of the next months could not be created');
   });
   const tasks = [
-    ...engineTasks(platform, runQueue.outbox, dispatch),
+    ...engineTasks(platform, runQueue.outbox),
     ...products.flatMap((product) => product.tasks ?? []),
     ...retentionTasks(platform, retentions),
     { name: 'rate limits', everyMs: 60_000, run: () => platform.rateLimiter.prune() },
@@ -165,7 +162,6 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       shutdownMs: config.http.shutdownMs,
       skills,
       validateOutputs: config.http.validateResponses,
-      dispatch,
       onFinished: (status, seconds) => metrics.runs.observe({ status }, seconds),
     });
   }

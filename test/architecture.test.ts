@@ -117,9 +117,9 @@ describe('a statement in SQL', () => {
 
 describe('what has to wait for a commit', () => {
   // A caller can forget to call a returned function, or call it although the transaction was rolled back.
-  const returned = /\bcommitted\??: \(\) => |Promise<\(?\(\) => void\b/;
+  const returned = /\bcommitted\??: \(\) => |Promise<\(?\(\) => void\b|Promise<[^\n]*\bOutboxJob\b/;
 
-  test('is left to the transaction by `onCommit`, and not returned to its caller', () => {
+  test('is left to the transaction by `onCommit` and `enqueue`, and not returned to its caller', () => {
     const sources = files.filter(({ path }) => /^hub\/(engine|products|platform\/db)\//.test(path));
     expect(sources.length).toBeGreaterThan(100);
     expect(sources.filter(({ text }) => returned.test(text)).map(({ path }) => path)).toEqual([]);
@@ -129,6 +129,8 @@ describe('what has to wait for a commit', () => {
     'interface Written { committed: () => void }',
     'async function write(tx: Transaction): Promise<() => void> {',
     'receive(tx: Transaction): Promise<(() => void) | null>;',
+    'async function wake(tx: Transaction): Promise<OutboxJob[]> {',
+    'accept(tx: Transaction): Promise<{ runId: string; job: OutboxJob | null }>;',
   ])('is seen when it is returned: %s', (text) => {
     expect(text).toMatch(returned);
   });

@@ -14,15 +14,6 @@ export const runTopic = (runId: string) => `run:${runId}`;
 /** Topic under which it is told live that rows of a run were written. */
 export const runRowsTopic = (runId: string) => `run-rows:${runId}`;
 
-/** A job whose outbox row was written; to be offered to the dispatcher after the commit. */
-export interface PromisedJob {
-  outboxId: number;
-  job: 'run';
-  jobId: string;
-  data: { runId: string; tenantId: string };
-  notBefore: Date | null;
-}
-
 export interface NewRun {
   /** Its id, for whoever refers to it before it is there; a new one when left out. */
   id?: string;
@@ -50,7 +41,6 @@ export interface NewRun {
 export interface AcceptedRunRow {
   runId: string;
   flowId: string;
-  job: PromisedJob;
 }
 
 /** Who runs something, and in which environment: in that of tests nothing leaves the platform, whatever is run. */
@@ -64,6 +54,29 @@ export const maxRunDepth = 8;
 
 /** The id of the job that wakes a run for the `wakeCount`-th time. */
 export const runJobId = (runId: string, wakeCount: number) => `run-${runId}-${wakeCount}`;
+
+/** A run, and the outbox row that a statement wrote for it; null for none. */
+export interface RunJobRow {
+  [column: string]: unknown;
+  outbox_id: string | null;
+  job_id: string | null;
+  run_id: string;
+  tenant_id: string;
+  /** Null or absent for immediately. */
+  not_before?: Date | null;
+}
+
+/** Enqueues the job of a run, if the transaction has written an outbox row for it. */
+export function enqueueRun(tx: Transaction, row: RunJobRow): void {
+  if (row.outbox_id === null || row.job_id === null) return;
+  tx.enqueue({
+    outboxId: Number(row.outbox_id),
+    name: 'run',
+    id: row.job_id,
+    data: { runId: row.run_id, tenantId: row.tenant_id },
+    notBefore: row.not_before ?? null,
+  });
+}
 
 /** The run that led to one: its step waits for it, or its failure is what it is about. */
 function ledBy({ subjectId, parentRunId, trigger }: NewRun): string | null {
@@ -87,7 +100,7 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
     const runId = run.id ?? newId();
     return { run, runId, flowId: newId(), jobId: runJobId(runId, 0), notBefore: run.notBefore ?? null };
   });
-  const { rows } = await tx.query<{ id: string; job_id: string }>(
+  const { rows } = await tx.query<RunJobRow>(
     'accept_runs',
     `WITH given AS (
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, flow_id uuid, tenant_id uuid, workflow_id uuid, workflow_version int, trigger jsonb,
@@ -101,7 +114,8 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
        SELECT id, tenant_id, workflow_id, workflow_version, flow_id, 'queued', trigger, context, payload, environment, 1, parent_run_id, depth, requested_by, authored_by, trace_parent, coalesce(not_before, now()), now() FROM given
      )
      INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
-     SELECT tenant_id, 'run', job_id, jsonb_build_object('runId', id, 'tenantId', tenant_id), not_before FROM given RETURNING id, job_id`,
+     SELECT tenant_id, 'run', job_id, jsonb_build_object('runId', id, 'tenantId', tenant_id), not_before FROM given
+     RETURNING id AS outbox_id, job_id, data->>'runId' AS run_id, tenant_id, not_before`,
     [
       JSON.stringify(
         prepared.map(({ run, runId, flowId, jobId, notBefore }) => ({
@@ -127,34 +141,30 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
       ),
     ],
   );
-  const outboxIds = new Map(rows.map((row) => [row.job_id, Number(row.id)]));
-  return prepared.map(({ run: { tenantId }, runId, flowId, jobId, notBefore }) => ({
-    runId,
-    flowId,
-    job: { outboxId: outboxIds.get(jobId) as number, job: 'run', jobId, data: { runId, tenantId }, notBefore },
-  }));
+  for (const row of rows) enqueueRun(tx, row);
+  return prepared.map(({ runId, flowId }) => ({ runId, flowId }));
 }
 
-/** Promises a job in the same transaction as the rows that it is about. */
+/** Writes the outbox row of a run, and enqueues its job. */
 export async function insertOutbox(
   tx: Transaction,
   tenantId: string,
   jobId: string,
   { runId }: { runId: string },
   notBefore: Date | null,
-): Promise<PromisedJob> {
-  const data = { runId, tenantId };
-  const { rows } = await tx.query<{ id: string }>(
+): Promise<void> {
+  const { rows } = await tx.query<RunJobRow>(
     'insert_outbox',
-    `INSERT INTO outbox (tenant_id, job, job_id, data, not_before) VALUES ($1, 'run', $2, $3, $4) RETURNING id`,
-    [tenantId, jobId, JSON.stringify(data), notBefore],
+    `INSERT INTO outbox (tenant_id, job, job_id, data, not_before) VALUES ($1, 'run', $2, $3, $4)
+     RETURNING id AS outbox_id, job_id, data->>'runId' AS run_id, tenant_id, not_before`,
+    [tenantId, jobId, JSON.stringify({ runId, tenantId }), notBefore],
   );
-  return { outboxId: Number(rows[0]?.id), job: 'run', jobId, data, notBefore };
+  for (const row of rows) enqueueRun(tx, row);
 }
 
-/** Makes a waiting run want a worker now; null when it has ended meanwhile. */
-export async function wakeRun(tx: Transaction, runId: string): Promise<PromisedJob | null> {
-  return (await wakeRuns(tx, [runId]))[0] ?? null;
+/** Makes a waiting run want a worker now, unless it has ended meanwhile. */
+export function wakeRun(tx: Transaction, runId: string): Promise<void> {
+  return wakeRuns(tx, [runId]);
 }
 
 /**
@@ -165,9 +175,9 @@ export async function wakeRuns(
   tx: Transaction,
   runIds: readonly string[],
   awaited: readonly string[] | null = null,
-): Promise<PromisedJob[]> {
-  if (runIds.length === 0) return [];
-  const { rows } = await tx.query<{ id: string; job_id: string; data: PromisedJob['data'] }>(
+): Promise<void> {
+  if (runIds.length === 0) return;
+  const { rows } = await tx.query<RunJobRow>(
     'wake_runs',
     `WITH woken AS (
        UPDATE runs SET wake_at = now(), wake_count = wake_count + 1, status = CASE status WHEN 'waiting_approval' THEN 'queued' ELSE status END
@@ -176,12 +186,13 @@ export async function wakeRuns(
        RETURNING id, tenant_id, wake_count
      )
      INSERT INTO outbox (tenant_id, job, job_id, data)
-     SELECT tenant_id, 'run', format('run-%s-%s', id, wake_count), jsonb_build_object('runId', id, 'tenantId', tenant_id) FROM woken RETURNING id, job_id, data`,
+     SELECT tenant_id, 'run', format('run-%s-%s', id, wake_count), jsonb_build_object('runId', id, 'tenantId', tenant_id) FROM woken
+     RETURNING id AS outbox_id, job_id, data->>'runId' AS run_id, tenant_id`,
     [runIds, awaited],
   );
-  return rows.map(({ id, job_id: jobId, data }) => {
-    noteWritten(tx, runRowsTopic(data.runId));
-    noteWorkspaceChange(tx, data.tenantId);
-    return { outboxId: Number(id), job: 'run', jobId, data, notBefore: null };
-  });
+  for (const row of rows) {
+    noteWritten(tx, runRowsTopic(row.run_id));
+    noteWorkspaceChange(tx, row.tenant_id);
+    enqueueRun(tx, row);
+  }
 }

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { Client as Postgres } from 'pg';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../shared/contract/define.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
@@ -17,12 +17,12 @@ import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
 import { MemoryBudget } from '../platform/process/memory-budget.ts';
+import type { OutboxJob } from '../platform/queue/queue.ts';
 import { Runs } from '../products/automations/runs/index.ts';
 import { admitClaimedRun } from './admission.ts';
 import { Claims } from './claims.ts';
 import { Engine } from './engine.ts';
 import { acceptRuns, admitWaitingRuns, reopenLines, wakeForgottenLines } from './index.ts';
-import type { PromisedJob } from './index.ts';
 import { defineSkill } from './skill.ts';
 import { repairRuns } from './sweeper.ts';
 
@@ -31,16 +31,23 @@ const never = new AbortController().signal;
 let database: TestDatabase;
 let db: Database;
 let events: PostgresEvents;
+/** Jobs that the transactions of the test have enqueued, except those of accepted runs. */
+let enqueued: OutboxJob[] = [];
 
 beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 12, applicationName: 'test', onError: () => undefined });
+  db.onEnqueued((jobs) => enqueued.push(...jobs));
   events = await PostgresEvents.connect(database.url, testSecrets, logger);
 });
 afterAll(async () => {
   await events[Symbol.asyncDispose]();
   await db[Symbol.asyncDispose]();
   await database[Symbol.asyncDispose]();
+});
+
+beforeEach(() => {
+  enqueued = [];
 });
 
 async function workspace(): Promise<string> {
@@ -96,12 +103,13 @@ async function accept(
       })),
     ),
   );
-  return accepted.map(({ runId }) => runId).toSorted();
+  const ids = accepted.map(({ runId }) => runId).toSorted();
+  enqueued = enqueued.filter(({ data }) => !ids.includes(data.runId));
+  return ids;
 }
 
-/** A worker that runs what is dispatched to it; each run stays in its one step until it is let go. */
+/** A worker of the runs that the test gives it; each run stays in its one step until it is let go. */
 class Worker {
-  readonly jobs: PromisedJob[] = [];
   readonly underWay: string[] = [];
   readonly done = new Map<string, Promise<boolean>>();
   most = 0;
@@ -135,7 +143,6 @@ class Worker {
       skills: { find: () => skill, list: () => [skill] },
       ...enginePorts(db, events),
       logger,
-      dispatch: (jobs) => this.jobs.push(...jobs),
     });
   }
 
@@ -156,14 +163,13 @@ class Worker {
   release(runId: string): void {
     this.#gates.get(runId)?.resolve();
   }
-
-  /** Jobs that were dispatched since the last look, as the runs that they wake at once. */
-  woken(): string[] {
-    return this.jobs
-      .splice(0)
-      .flatMap(({ data, notBefore }) => (notBefore === null || notBefore.getTime() <= Date.now() ? [data.runId] : []));
-  }
 }
+
+/** The runs that jobs have woken since the last call. Jobs of a later time are left out. */
+const woken = (): string[] =>
+  enqueued
+    .splice(0)
+    .flatMap(({ data, notBefore }) => (notBefore === null || notBefore.getTime() <= Date.now() ? [data.runId] : []));
 
 const urlOf = (path: string) => JSON.stringify(pathToFileURL(resolve(path)).href);
 
@@ -197,7 +203,7 @@ async function startWithWrongClock(offsetMs: number): Promise<(runId: string) =>
     const claims = new Claims(db);
     console.log('ready');
     for await (const runId of createInterface({ input: process.stdin })) {
-      const { began } = await admitClaimed(db, await claims.claim(runId));
+      const began = await admitClaimed(db, await claims.claim(runId));
       console.log(began ? 'began' : 'waits');
     }`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { env: inheritedEnv() });
@@ -217,7 +223,7 @@ async function startWithWrongClock(offsetMs: number): Promise<(runId: string) =>
   };
 }
 
-const runsOf = (dispatched: PromisedJob[]) =>
+const runService = () =>
   new Runs({
     tracing: null,
     db,
@@ -227,7 +233,6 @@ const runsOf = (dispatched: PromisedJob[]) =>
     answerMemory: new MemoryBudget({ limitBytes: 16 * 1024 * 1024, waitMs: 60_000 }),
     heartbeatSeconds: 30,
     maxQueued: 0,
-    dispatch: (jobs) => dispatched.push(...jobs),
     onCancel: async () => undefined,
   });
 
@@ -266,17 +271,17 @@ describe('a line of held runs', () => {
       'earlier_runs',
     ]);
     for (const next of waiting) {
-      expect(worker.woken()).toEqual([]);
+      expect(woken()).toEqual([]);
       const [ending] = worker.underWay;
       worker.release(ending as string);
-      await expect.poll(() => worker.jobs.length).toBe(1);
+      await expect.poll(() => enqueued.length).toBe(1);
       // It counts from the moment that it was let in, whenever a worker takes it.
       expect((await rowsOf(id)).find((row) => row.id === next)).toMatchObject({
         waits_for: null,
         status: 'queued',
         started_at: expect.any(Date) as Date,
       });
-      expect(worker.woken()).toEqual([next]);
+      expect(woken()).toEqual([next]);
       await worker.take([next]);
     }
     for (const open of worker.underWay) worker.release(open);
@@ -312,7 +317,7 @@ describe('a line of held runs', () => {
     const ids = await accept(tenantId, id, 60);
     const worker = new Worker();
     const loop = async () => {
-      for (const runId of worker.woken()) unawaited(worker.engine.execute(runId, never));
+      for (const runId of woken()) unawaited(worker.engine.execute(runId, never));
       for (const runId of worker.underWay) if (Math.random() < 0.5) worker.release(runId);
     };
     for (const runId of ids) unawaited(worker.engine.execute(runId, never));
@@ -336,7 +341,7 @@ describe('a line of held runs', () => {
     await worker.take([first as string]);
     worker.release(first as string);
     await worker.done.get(first as string);
-    expect(worker.woken()).toEqual([]);
+    expect(woken()).toEqual([]);
     expect((await rowsOf(id)).find((row) => row.id === later)).toMatchObject({
       started_at: null,
       waits_for: null,
@@ -351,19 +356,19 @@ describe('a line of held runs', () => {
     const id = await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' });
     const ids = await accept(tenantId, id, 3);
     const worker = new Worker();
-    const dispatched: PromisedJob[] = [];
-    const runs = runsOf(dispatched);
+    const runs = runService();
     await worker.take(ids);
+    enqueued.splice(0);
     const [underWay] = worker.underWay;
     const [next, last] = ids.filter((runId) => runId !== underWay);
     await runs.cancel(tenantId, next as string, { actor: 'user:test', environment: 'live' });
-    expect(dispatched).toEqual([]);
+    expect(enqueued).toEqual([]);
     expect((await rowsOf(id)).find((row) => row.id === last)).toMatchObject({
       waits_for: 'max_concurrent_runs',
       wake_at: null,
     });
     await runs.cancel(tenantId, underWay as string, { actor: 'user:test', environment: 'live' });
-    expect(dispatched.map(({ data }) => data.runId)).toEqual([last]);
+    expect(woken()).toEqual([last]);
   });
 
   test('moves on when its limit is raised or taken away, and only as far', async () => {
@@ -373,15 +378,15 @@ describe('a line of held runs', () => {
     const worker = new Worker();
     await worker.take(ids);
     const change = async (limits: string | null) => {
-      const jobs = await db.workspace(tenantId, async (tx) => {
+      await db.workspace(tenantId, async (tx) => {
         await tx.query(`change_limits_${limits === null}`, 'UPDATE workflows SET limits = $2 WHERE id = $1', [
           id,
           limits,
         ]);
         return reopenLines(tx, tenantId, id);
       });
-      await worker.take(jobs.map(({ data }) => data.runId));
-      await worker.take(worker.woken());
+      await worker.take(woken());
+      await worker.take(woken());
     };
     await change(JSON.stringify({ maxConcurrentRuns: 3, onLimit: 'queue' }));
     expect(worker.underWay.length).toBe(3);
@@ -426,7 +431,7 @@ describe('a line of held runs', () => {
       const judged = Promise.withResolvers<void>();
       const mayCommit = Promise.withResolvers<void>();
       const holding = db.workspace(tenantId, async (tx) => {
-        const admission = await admitClaimedRun(
+        const began = await admitClaimedRun(
           tx,
           { tenantId, workflowId: id, environment: 'live' },
           {
@@ -437,7 +442,7 @@ describe('a line of held runs', () => {
         );
         judged.resolve();
         await mayCommit.promise;
-        return admission;
+        return began;
       });
       await judged.promise;
       let hasEnded = false;
@@ -445,9 +450,9 @@ describe('a line of held runs', () => {
       unawaited(worker.done.get(first)?.then(() => (hasEnded = true)));
       await expect.poll(async () => hasEnded || (await waitsFor('advisory'))).toBe(true);
       mayCommit.resolve();
-      expect(await holding).toMatchObject({ began: false });
+      expect(await holding).toBe(false);
       await worker.done.get(first);
-      expect(worker.woken()).toEqual([next]);
+      expect(woken()).toEqual([next]);
     });
 
     test('although the limit came before that end was committed', async () => {
@@ -485,7 +490,11 @@ describe('a line of held runs', () => {
     ];
     const worker = new Worker();
     for (const id of [lost, rightly]) await worker.take(await accept(tenantId, id, 3));
-    const sweep = async () => (await db.system((tx) => wakeForgottenLines(tx))).map(({ data }) => data.runId);
+    const sweep = async () => {
+      enqueued.splice(0);
+      await db.system((tx) => wakeForgottenLines(tx));
+      return woken();
+    };
     expect(await sweep()).toEqual([]);
     // As if whoever ended had known of no limit.
     await database.query(
@@ -525,9 +534,9 @@ describe('limits by time', () => {
       [id],
     );
     await database.query('update runs set wake_at = now() where id = $1', [held[0]?.id]);
-    worker.jobs.splice(0);
+    enqueued.splice(0);
     await worker.take([held[0]?.id as string]);
-    expect(worker.woken()).toEqual([held[1]?.id]);
+    expect(woken()).toEqual([held[1]?.id]);
     expect(
       (await rowsOf(id))
         .filter(({ started_at }) => started_at === null)
@@ -582,9 +591,9 @@ describe('limits by time', () => {
       [tenantId],
     );
     await database.query('update runs set wake_at = now() where id = $1', [ofOne[2]]);
-    worker.jobs.splice(0);
+    enqueued.splice(0);
     await worker.take([ofOne[2] as string]);
-    expect(worker.woken()).toEqual([ofOther[0]]);
+    expect(woken()).toEqual([ofOther[0]]);
     expect(await timers()).toEqual([[ofOther[1], 'max_runs_per_hour', true]]);
     for (const runId of worker.underWay) worker.release(runId);
   });
@@ -609,13 +618,13 @@ describe('limits by time', () => {
       ).map((row) => [row.id, row.wake_at]);
     const [timer] = await timers();
     expect(timer).toEqual([ofOne[1], expect.any(Date)]);
-    const dispatched: PromisedJob[] = [];
-    await runsOf(dispatched).cancel(tenantId, ofOne[1] as string, { actor: 'user:test', environment: 'live' });
+    enqueued.splice(0);
+    await runService().cancel(tenantId, ofOne[1] as string, { actor: 'user:test', environment: 'live' });
     expect(await timers()).toEqual([
       [ofOther[0], timer?.[1]],
       [ofOther[1], null],
     ]);
-    expect(dispatched.map(({ data, notBefore }) => [data.runId, notBefore])).toEqual([[ofOther[0], timer?.[1]]]);
+    expect(enqueued.map(({ data, notBefore }) => [data.runId, notBefore])).toEqual([[ofOther[0], timer?.[1]]]);
     worker.release(ofOne[0] as string);
   });
 
@@ -733,7 +742,8 @@ test('10,000 held runs are no work for the sweeps, and their line moves on as qu
     await rowsRead(async () => {
       for (let beat = 0; beat < 20; beat += 1) {
         expect(await repairRuns(db)).toEqual([]);
-        expect(await db.system((tx) => wakeForgottenLines(tx))).toEqual([]);
+        await db.system((tx) => wakeForgottenLines(tx));
+        expect(enqueued).toEqual([]);
       }
     }),
     // Far from 20 times the 10,000; PostgreSQL may look through some pages for itself meanwhile.
@@ -742,7 +752,7 @@ test('10,000 held runs are no work for the sweeps, and their line moves on as qu
     worker.release(first as string);
     await worker.done.get(first as string);
   });
-  expect(worker.woken()).toEqual([second]);
+  expect(woken()).toEqual([second]);
   // Far from the 10,000; PostgreSQL may look through a page or two for itself meanwhile.
   expect(read).toBeLessThan(1_000);
   worker.release(second as string);

@@ -1,6 +1,7 @@
 import type { Transaction } from '../platform/db/database.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
-import type { PromisedJob } from './accept-runs.ts';
+import { enqueueRun } from './accept-runs.ts';
+import type { RunJobRow } from './accept-runs.ts';
 import { lockLine, lockWorkflowLine } from './line-locks.ts';
 import { countStarts, readRules, roomOf } from './line-room.ts';
 import type { Line, Room } from './line-room.ts';
@@ -27,21 +28,15 @@ export interface ClaimedForAdmission {
   leaseSeconds: number;
 }
 
-export interface Admission {
-  /** Whether the claimed run may go on; otherwise it stands in its line and nobody holds it. */
-  began: boolean;
-  jobs: PromisedJob[];
-}
-
 /**
- * Puts a claimed run into the line of its workflow and lets in whoever there is room for, first the first.
- * Answers null when somebody else has the run.
+ * Puts a claimed run into the line of its workflow and lets in whoever there is room for, first the first. Answers whether the claimed run may go
+ * on; otherwise it stands in its line and nobody holds it. Answers null when somebody else has the run.
  */
 export async function admitClaimedRun(
   tx: Transaction,
   line: Line,
   claimed: ClaimedForAdmission,
-): Promise<Admission | null> {
+): Promise<boolean | null> {
   const { rowCount } = await tx.query(
     'join_line',
     `UPDATE runs SET waits_for = coalesce(waits_for, 'earlier_runs'), wake_at = NULL, lease_expires_at = NULL WHERE id = $1 AND fence = $2 AND finished_at IS NULL AND started_at IS NULL`,
@@ -55,23 +50,21 @@ export async function admitClaimedRun(
 export async function admitWaitingRuns(
   tx: Transaction,
   ended: readonly { tenant_id: string; workflow_id: string; environment: 'live' | 'test' }[],
-): Promise<PromisedJob[]> {
-  const jobs: PromisedJob[] = [];
+): Promise<void> {
   const byLine = new Map(ended.map((run) => [`${run.workflow_id} ${run.environment}`, run]));
   for (const [, run] of [...byLine].toSorted(([left], [right]) => (left < right ? -1 : 1))) {
     const line = { tenantId: run.tenant_id, workflowId: run.workflow_id, environment: run.environment };
-    jobs.push(...(await admit(tx, line, null)).jobs);
+    await admit(tx, line, null);
   }
-  return jobs;
 }
 
-async function admit(tx: Transaction, line: Line, claimed: ClaimedForAdmission | null): Promise<Admission> {
+/** Answers whether the claimed run may go on. */
+async function admit(tx: Transaction, line: Line, claimed: ClaimedForAdmission | null): Promise<boolean> {
   const { tenantId, workflowId, environment } = line;
   await lockLine(tx, tenantId, workflowId);
-  if (claimed === null && !(await mayMove(tx, line))) return { began: false, jobs: [] };
+  if (claimed === null && !(await mayMove(tx, line))) return false;
   const first = await moveLine(tx, line, claimed);
-  const admission: Admission = { began: first.began, jobs: first.jobs };
-  if (!first.sharesHour) return admission;
+  if (!first.sharesHour) return first.began;
   // Under the workspace's lock: the lines of its other workflows that wait for the same hour, oldest run first.
   const moved = [workflowId];
   for (let { room } = first; moved.length < maxLinesAtOnce && room?.hold !== 'max_runs_per_hour';) {
@@ -81,14 +74,12 @@ async function admit(tx: Transaction, line: Line, claimed: ClaimedForAdmission |
       [tenantId, moved, environment],
     );
     const next = rows[0]?.workflow_id;
-    if (next === undefined) return admission;
+    if (next === undefined) return first.began;
     moved.push(next);
     await tx.query('lock_line', lockWorkflowLine, [next]);
-    const nextMove = await moveLine(tx, { ...line, workflowId: next }, null);
-    admission.jobs.push(...nextMove.jobs);
-    room = nextMove.room;
+    ({ room } = await moveLine(tx, { ...line, workflowId: next }, null));
   }
-  return admission;
+  return first.began;
 }
 
 /** Whether anybody stands in this line, or in one that waits for the same hour: a run that left may have been the one that was to be woken for all. */
@@ -102,12 +93,12 @@ async function mayMove(tx: Transaction, { tenantId, workflowId, environment }: L
   return rowCount === 1;
 }
 
-/** Begins whoever there is room for; answers with the room that is left when somebody still waits for it. */
+/** Begins whoever there is room for. Answers whether the claimed run began, and the room that is left when somebody still waits for it. */
 async function moveLine(
   tx: Transaction,
   line: Line,
   claimed: ClaimedForAdmission | null,
-): Promise<Admission & { room: Room | null; sharesHour: boolean }> {
+): Promise<{ began: boolean; room: Room | null; sharesHour: boolean }> {
   const rules = await readRules(tx, line);
   const sharesHour = rules.max_runs_per_hour !== null;
   const before = roomOf(rules, 0);
@@ -118,31 +109,26 @@ async function moveLine(
       await countStarts(tx, line, line.workflowId, 'second', begun.length);
     if (sharesHour) await countStarts(tx, line, line.tenantId, 'minute', begun.length);
   }
-  const jobs = begun.flatMap(({ job }) => (job === null ? [] : [job]));
-  const began = begun.some(({ id }) => id === claimed?.id);
-  if (wanted > 0 && begun.length < wanted) return { began, jobs, room: null, sharesHour };
+  const began = begun.includes(claimed?.id ?? '');
+  if (wanted > 0 && begun.length < wanted) return { began, room: null, sharesHour };
   const room = roomOf(rules, begun.length) ?? { places: maxAtOnce, hold: 'earlier_runs', moreAt: null };
-  const { isEmpty, timer } = await holdFirst(tx, line, room.places > 0 ? { ...room, moreAt: rules.now } : room);
-  return {
-    began,
-    jobs: timer === null ? jobs : [...jobs, timer],
-    room: isEmpty || room.places > 0 ? null : room,
-    sharesHour,
-  };
+  const isEmpty = await holdFirst(tx, line, room.places > 0 ? { ...room, moreAt: rules.now } : room);
+  return { began, room: isEmpty || room.places > 0 ? null : room, sharesHour };
 }
 
 /**
  * Begins the first of a line. The claimed run goes on in the hands of its worker; the others want one.
  * One that somebody else has in hand, to take or to cancel it, is overtaken by none: that transaction judges the line when this one is over.
+ * Answers the ids of those that began.
  */
 async function begin(
   tx: Transaction,
   { tenantId, workflowId, environment }: Line,
   count: number,
   claimed: ClaimedForAdmission | null,
-): Promise<{ id: string; job: PromisedJob | null }[]> {
+): Promise<string[]> {
   noteWorkspaceChange(tx, tenantId);
-  const { rows } = await tx.query<{ id: string; outbox_id: string | null; job_id: string | null }>(
+  const { rows } = await tx.query<RunJobRow>(
     'begin_held',
     `WITH line AS MATERIALIZED (
        SELECT id, row_number() OVER (ORDER BY id) AS place FROM (
@@ -162,29 +148,24 @@ async function begin(
        SELECT tenant_id, 'run', 'run-' || id || '-' || wake_count, jsonb_build_object('runId', id, 'tenantId', tenant_id) FROM begun WHERE id IS DISTINCT FROM $4::uuid
        RETURNING id AS outbox_id, job_id, data->>'runId' AS run_id
      )
-     SELECT begun.id, promised.outbox_id, promised.job_id FROM begun LEFT JOIN promised ON promised.run_id = begun.id::text ORDER BY begun.id`,
+     SELECT begun.id AS run_id, begun.tenant_id, promised.outbox_id, promised.job_id FROM begun LEFT JOIN promised ON promised.run_id = begun.id::text ORDER BY begun.id`,
     [tenantId, workflowId, count, claimed?.id ?? null, claimed?.leaseSeconds ?? 0, environment],
   );
-  return rows.map(({ id, outbox_id, job_id }) => ({
-    id,
-    job:
-      outbox_id === null || job_id === null
-        ? null
-        : { outboxId: Number(outbox_id), job: 'run', jobId: job_id, data: { runId: id, tenantId }, notBefore: null },
-  }));
+  for (const row of rows) enqueueRun(tx, row);
+  return rows.map(({ run_id: runId }) => runId);
 }
 
 /**
  * Notes why the first of a line is held, and wakes it when there will be room; one that was first until an earlier run came waits for that.
  * Of the lines that wait for the same hour one is woken.
- * Answers the job that wakes it, if that is new.
+ * Answers whether the line is empty.
  */
 async function holdFirst(
   tx: Transaction,
   { tenantId, workflowId, environment }: Line,
   { hold, moreAt }: Room,
-): Promise<{ isEmpty: boolean; timer: PromisedJob | null }> {
-  const { rows } = await tx.query<{ run_id: string; outbox_id: string | null; job_id: string | null }>(
+): Promise<boolean> {
+  const { rows } = await tx.query<RunJobRow>(
     'hold_first',
     `WITH first AS (
        SELECT id, CASE WHEN $3 = 'max_runs_per_hour' AND EXISTS (SELECT 1 FROM runs o WHERE o.tenant_id = $1 AND o.environment = $5 AND o.waits_for = 'max_runs_per_hour' AND o.wake_at IS NOT NULL AND o.workflow_id <> $2)
@@ -203,20 +184,9 @@ async function holdFirst(
        SELECT $1::uuid, 'run', 'run-' || id || '-' || wake_count, jsonb_build_object('runId', id, 'tenantId', $1::uuid), wake_at FROM held WHERE wake_at IS NOT NULL
        RETURNING id AS outbox_id, job_id
      )
-     SELECT first.id AS run_id, promised.outbox_id, promised.job_id FROM first LEFT JOIN promised ON true`,
+     SELECT first.id AS run_id, $1::uuid AS tenant_id, promised.outbox_id, promised.job_id, $4::timestamptz AS not_before FROM first LEFT JOIN promised ON true`,
     [tenantId, workflowId, hold, moreAt, environment],
   );
-  const row = rows[0];
-  if (row === undefined) return { isEmpty: true, timer: null };
-  if (row.outbox_id === null || row.job_id === null) return { isEmpty: false, timer: null };
-  return {
-    isEmpty: false,
-    timer: {
-      outboxId: Number(row.outbox_id),
-      job: 'run',
-      jobId: row.job_id,
-      data: { runId: row.run_id, tenantId },
-      notBefore: moreAt,
-    },
-  };
+  for (const row of rows) enqueueRun(tx, row);
+  return rows.length === 0;
 }

@@ -1,20 +1,19 @@
 import type { Database } from '../platform/db/database.ts';
 import { admitClaimedRun } from './admission.ts';
-import type { Admission } from './admission.ts';
 import { LeaseLost } from './failure.ts';
 import { leaseSeconds } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 
 /**
- * Lets a claimed run begin, or holds it back as its workflow's limits and the workspace's policy say; a held run goes back to its line.
+ * Lets a claimed run begin, which it answers, or holds it back as its workflow's limits and the workspace's policy say; a held run goes back to its line.
  * @throws LeaseLost when somebody else has the run.
  */
-export async function admitClaimed(db: Database, run: ClaimedRun): Promise<Admission> {
-  if (run.started_at !== null) return { began: true, jobs: [] };
+export async function admitClaimed(db: Database, run: ClaimedRun): Promise<boolean> {
+  if (run.started_at !== null) return true;
   const line = { tenantId: run.tenant_id, workflowId: run.workflow_id, environment: run.environment };
-  const admission = await db.workspace(run.tenant_id, (tx) =>
+  const began = await db.workspace(run.tenant_id, (tx) =>
     admitClaimedRun(tx, line, { id: run.id, fence: run.fence, leaseSeconds }),
   );
-  if (admission === null) throw new LeaseLost('the run was taken over, cancelled or ended');
-  return admission;
+  if (began === null) throw new LeaseLost('the run was taken over, cancelled or ended');
+  return began;
 }

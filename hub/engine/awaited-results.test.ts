@@ -160,7 +160,7 @@ function engineOf(memory: MemoryBudget, answers: string[] = []) {
     logger,
     skills: { find: (id) => skills.find((skill) => skill.id === id), list: () => skills },
     ...ports,
-    nodes: nodePort(new NodeCommands({ db: spied, events, dispatch: () => undefined }), 15),
+    nodes: nodePort(new NodeCommands({ db: spied, events }), 15),
     memory,
     validateOutputs: false,
     startChild: async (tx, { workflowId, ...request }) => {

@@ -8,7 +8,6 @@ import { throughOutages } from '../platform/db/outage.ts';
 import { commitBehind } from '../platform/db/transaction.ts';
 import { background } from '../platform/process/background.ts';
 import { runTopic, wakeRuns } from './accept-runs.ts';
-import type { PromisedJob } from './accept-runs.ts';
 import { admitWaitingRuns } from './admission.ts';
 import { admitClaimed } from './admit-claimed.ts';
 import { refuseOpenCall } from './agent-state.ts';
@@ -152,11 +151,8 @@ export class Engine {
       if (event['status'] === 'cancelled') lost.abort(new LeaseLost('the run was cancelled'));
     });
     try {
-      const admission = await this.#through(runId, signal, () => admitClaimed(this.#deps.db, run));
-      this.#deps.dispatch(admission.jobs);
-      if (admission.began && (await this.#refuse(held))) {
-        await this.#advance(held);
-      }
+      const began = await this.#through(runId, signal, () => admitClaimed(this.#deps.db, run));
+      if (began && (await this.#refuse(held))) await this.#advance(held);
     } catch (error) {
       if (error instanceof LeaseLost || held.signal.reason instanceof LeaseLost) {
         this.#deps.logger.info(
@@ -452,7 +448,7 @@ export class Engine {
       ]);
       const othersMayWait = last?.othersMayWait === true;
       if (ends !== null) await this.#endWithin(tx, held, ends, error);
-      if (othersMayWait) this.#dispatchOnCommit(tx, await admitWaitingRuns(tx, [run]));
+      if (othersMayWait) await admitWaitingRuns(tx, [run]);
     }, durable);
   }
 
@@ -471,7 +467,7 @@ export class Engine {
     status: 'succeeded' | 'failed',
     error: RunFailure | null,
   ): Promise<void> {
-    if (run.parent_run_id !== null) this.#dispatchOnCommit(tx, await wakeRuns(tx, [run.parent_run_id], [run.id]));
+    if (run.parent_run_id !== null) await wakeRuns(tx, [run.parent_run_id], [run.id]);
     if (status !== 'failed' || errorWorkflowOf(run) === null) return;
     const payload = {
       run: {
@@ -504,10 +500,6 @@ export class Engine {
     }
   }
 
-  #dispatchOnCommit(tx: Transaction, jobs: PromisedJob[]): void {
-    if (jobs.length > 0) tx.onCommit(() => this.#deps.dispatch(jobs));
-  }
-
   async #retryLater(
     held: HeldRun,
     index: number,
@@ -518,14 +510,12 @@ export class Engine {
     const { run } = held;
     const isAgent = run.steps[index]?.type === 'agent';
     const failed = { index, attempt, error: failure.toRecord(index), beganAt, endedAt: performance.now() };
-    const job = await held.write(async (tx) => {
-      const promised = await releaseRun(tx, held, run.tenant_id, afterSeconds);
+    await held.write(async (tx) => {
+      await releaseRun(tx, held, run.tenant_id, afterSeconds);
       // An agent goes on where it was written last: what its tools have done is not done again.
       const isKept = isAgent && (await keepStateForRetry(tx, run, failed));
       if (!isKept) await writeRetry(tx, held, failed);
-      return promised;
     });
-    this.#deps.dispatch([job]);
   }
 
   /** Lets a run go until a time, with a job that wakes it then. */
@@ -535,12 +525,10 @@ export class Engine {
     { attempt, seconds }: Extract<StepOutcome, { kind: 'delayed' }>,
   ): Promise<void> {
     const { run } = held;
-    const job = await held.write(async (tx) => {
-      const promised = await releaseRun(tx, held, run.tenant_id, seconds);
+    await held.write(async (tx) => {
+      await releaseRun(tx, held, run.tenant_id, seconds);
       await writeStep(tx, held, stepUnderWay(index, attempt, { wait: { kind: 'delay' } }));
-      return promised;
     });
-    this.#deps.dispatch([job]);
   }
 
   /** Lets a run wait without a worker; answers why what it would wait for could not be set going, if so. */
@@ -556,32 +544,30 @@ export class Engine {
     const writeWait = (tx: Transaction, wait: StepWait) =>
       writeStep(tx, held, stepUnderWay(index, outcome.attempt, { status, wait, state }));
     let tries = 0;
-    const begin = async (tx: Transaction): Promise<PromisedJob[]> => {
+    const begin = async (tx: Transaction): Promise<void> => {
       tries += 1;
       if (tries === 1 && beginAtOnce !== undefined && expected !== undefined) {
         const all = [suspendAtOnce(tx, held, run, until), beginAtOnce(tx), writeWait(tx, expected)];
         commitBehind(tx);
         await Promise.all(all);
-        return [];
+        return;
       }
       await outcome.lockFirst?.(tx);
       if (tries > 1 && (await isSuspended(tx, held))) {
         await outcome.unheard?.(tx);
-        return [];
+        return;
       }
       const waiting = Promise.all([suspendRun(tx, held, run, until), (async () => outcome.begin(tx))()]);
       const written = expected === undefined ? undefined : writeWait(tx, expected);
       written?.catch(() => undefined);
       // What keeps it from waiting is said first, also when that has failed the whole transaction.
-      const [woken, wait] = await waiting;
+      const [, wait] = await waiting;
       await written;
       if (expected === undefined || !isDeepStrictEqual(wait, expected)) await writeWait(tx, wait);
-      return woken === null ? [] : [woken];
     };
-    let jobs: PromisedJob[];
     try {
       const durable = outcome.durable ?? true;
-      jobs = await held.write(begin, durable).catch((error: unknown) => {
+      await held.write(begin, durable).catch((error: unknown) => {
         // Something stands against it, which is found by looking.
         if (isAssertionFailed(error)) return held.write(begin, durable);
         throw error;
@@ -590,7 +576,6 @@ export class Engine {
       if (error instanceof StepFailure) return error;
       throw error;
     }
-    if (jobs.length > 0) this.#deps.dispatch(jobs);
     if (outcome.status === 'waiting_approval')
       this.#deps.events.publish(runTopic(run.id), { status: 'waiting_approval' });
     return null;
@@ -617,10 +602,7 @@ export class Engine {
     { isUnstarted = false }: { isUnstarted?: boolean },
   ): Promise<void> {
     try {
-      const job = await this.#deps.db.workspace(tenantId, (tx) =>
-        releaseRun(tx, { runId, fence }, tenantId, 0, { isUnstarted }),
-      );
-      this.#deps.dispatch([job]);
+      await this.#deps.db.workspace(tenantId, (tx) => releaseRun(tx, { runId, fence }, tenantId, 0, { isUnstarted }));
     } catch (error) {
       // Somebody else has it, or it has ended.
       if (error instanceof LeaseLost) return;

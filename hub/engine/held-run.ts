@@ -3,7 +3,6 @@ import type { Events } from '../platform/events/events.ts';
 import type { Logger } from '../platform/observability/logger.ts';
 import type { Tracing } from '../platform/observability/tracing/tracing.ts';
 import type { MemoryReservation, MemoryBudget } from '../platform/process/memory-budget.ts';
-import type { PromisedJob } from './accept-runs.ts';
 import type { OutputUses } from './output-uses.ts';
 import type { EnginePorts } from './ports.ts';
 import type { RunTrace } from './run-trace.ts';
@@ -17,8 +16,6 @@ export interface EngineDependencies extends EnginePorts {
   events: Events;
   skills: SkillCatalog;
   logger: Logger;
-  /** Hands promised jobs to the queue; called after the commit, never fails. */
-  dispatch: (jobs: PromisedJob[]) => void;
   /** Told of every run that ended, with the time from its acceptance, for the metrics. */
   onFinished: (status: 'succeeded' | 'failed', seconds: number) => void;
   mark: WorkingMark;

@@ -1,5 +1,5 @@
 export { acceptRun, acceptRuns, maxRunDepth, runRowsTopic, runTopic, wakeRun, wakeRuns } from './accept-runs.ts';
-export type { NewRun, PromisedJob, RunCaller, RunRow } from './accept-runs.ts';
+export type { NewRun, RunCaller, RunRow } from './accept-runs.ts';
 export { noteRunAuthors, readPeopleOfRuns, readRunPeople, requestersOf, starterOf } from './run-people.ts';
 export type { RunPeople } from './run-people.ts';
 export { admitWaitingRuns } from './admission.ts';

@@ -12,11 +12,11 @@ import { unawaited } from '../../test/fixtures/unawaited.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
+import type { OutboxJob } from '../platform/queue/queue.ts';
 import { logSkills } from '../products/automations/logs/skills.ts';
 import { findStartable } from '../products/automations/workflows/store.ts';
 import { Claims } from './claims.ts';
 import { Engine } from './engine.ts';
-import type { PromisedJob } from './index.ts';
 import { RunIntake } from './intake.ts';
 import { endsLock, lockLine } from './line-locks.ts';
 import { defineSkill } from './skill.ts';
@@ -71,11 +71,12 @@ async function definitionOf(tenantId: string, id: string) {
   return found;
 }
 
-/** An intake with a worker that has room, what that was given, and the jobs that went elsewhere. */
+/** An intake with a worker that has room, what that was given, and the jobs that were enqueued since. */
 function intakeWith(hasRoom = true) {
-  const jobs: PromisedJob[] = [];
+  const jobs: OutboxJob[] = [];
+  db.onEnqueued((enqueued) => jobs.push(...enqueued));
   const begun: ClaimedRun[] = [];
-  const intake = new RunIntake(db, (promised) => void jobs.push(...promised));
+  const intake = new RunIntake(db);
   let kept = 0;
   intake.preferLocal(() => {
     if (!hasRoom) return null;

@@ -4,8 +4,8 @@ import { commitBehind } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { newId } from '../platform/ids.ts';
 import { currentTraceParent } from '../platform/observability/tracing/trace-context.ts';
-import { runJobId } from './accept-runs.ts';
-import type { NewRun, PromisedJob } from './accept-runs.ts';
+import { enqueueRun, runJobId } from './accept-runs.ts';
+import type { NewRun } from './accept-runs.ts';
 import { definitionStamp, isGated } from './definitions.ts';
 import type { Definition } from './definitions.ts';
 import { begunRun, HeldStarts } from './held-starts.ts';
@@ -43,11 +43,9 @@ interface AcceptedRow {
  */
 export class RunIntake {
   readonly #batches: Batches<Item, AcceptedRow | null>;
-  readonly #dispatch: (jobs: PromisedJob[]) => void;
   #reserve: (tenantId: string) => Reservation | null = () => null;
 
-  constructor(db: Database, dispatch: (jobs: PromisedJob[]) => void) {
-    this.#dispatch = dispatch;
+  constructor(db: Database) {
     this.#batches = new Batches({
       flush: (tenantId, items, options) => acceptHeld(db, tenantId, items, options),
       bytesOf: ({ text }) => text.length,
@@ -61,7 +59,7 @@ export class RunIntake {
 
   /** Prepares for a run of a workspace to go on. */
   resumption(tenantId: string): Resumption {
-    return new Resumption(this.#reserve(tenantId), this.#dispatch);
+    return new Resumption(this.#reserve(tenantId));
   }
 
   /** Room for runs that a transaction is about to accept, as far as a worker of this process has some. */
@@ -79,7 +77,6 @@ export class RunIntake {
     const tenantId = definition.tenant_id;
     using reservation = this.#reserve(tenantId);
     const runId = newId();
-    const jobId = runJobId(runId, 0);
     const requestedBy = [...(run.requestedBy ?? [])];
     const traceParent = currentTraceParent();
     const row = {
@@ -95,16 +92,12 @@ export class RunIntake {
       requested_by: requestedBy,
       trace_parent: traceParent,
       is_wanted: reservation !== null,
-      job_id: jobId,
+      job_id: runJobId(runId, 0),
     };
     const accepted = await this.#batches.add(tenantId, { runId, text: JSON.stringify(row) });
     if (accepted === null) return null;
-    if (reservation !== null && accepted.begins) {
+    if (reservation !== null && accepted.begins)
       reservation.begin(begunRun(definition, run, { ...accepted, traceParent }));
-    } else if (accepted.outbox_id !== null) {
-      const outboxId = Number(accepted.outbox_id);
-      this.#dispatch([{ outboxId, job: 'run', jobId, data: { runId, tenantId }, notBefore: null }]);
-    }
     return { runId };
   }
 }
@@ -116,7 +109,7 @@ async function acceptHeld(
   items: readonly Item[],
   options: TransactionOptions,
 ): Promise<(AcceptedRow | null)[]> {
-  const work = (tx: Transaction) => {
+  const work = async (tx: Transaction) => {
     noteWorkspaceChange(tx, tenantId);
     const accepted = tx.query<AcceptedRow>(
       'accept_held_runs',
@@ -145,9 +138,12 @@ async function acceptHeld(
       [tenantId, `[${items.map(({ text }) => text).join(',')}]`, leaseSeconds],
     );
     commitBehind(tx);
-    return accepted;
+    const { rows } = await accepted;
+    for (const { id, outbox_id } of rows)
+      enqueueRun(tx, { outbox_id, job_id: runJobId(id, 0), run_id: id, tenant_id: tenantId });
+    return rows;
   };
-  const { rows } = await db.workspace(tenantId, work, options);
+  const rows = await db.workspace(tenantId, work, options);
   const byId = new Map(rows.map((row) => [row.id, row]));
   return items.map(({ runId }) => byId.get(runId) ?? null);
 }

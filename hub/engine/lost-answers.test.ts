@@ -181,7 +181,7 @@ test('a command that was leased to a poll as its run let go, and of which nobody
   );
   const runId = await accept([{ type: 'skill', skillId: 'node.ping', input: { nodeId } }]);
   const { db: breaking, broke } = breakingAfter('suspend_run_at_once');
-  const commands = new NodeCommands({ db: breaking, events, dispatch: () => undefined });
+  const commands = new NodeCommands({ db: breaking, events });
   const delivered: unknown[] = [];
   commands.waitingPolls.controller = { complete: (_poll, result) => delivered.push(result) > 0, wake: () => undefined };
   const poll = new WaitingPoll(

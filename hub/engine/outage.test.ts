@@ -342,14 +342,14 @@ test('a run that is woken between its look and its wait goes on at once', async 
       };
     },
   });
-  const promised: string[] = [];
+  const jobs: string[] = [];
+  db.onEnqueued((enqueued) => jobs.push(...enqueued.map(({ id }) => id)));
   await engineWith(skill, {
     startChild,
     db: watched,
-    dispatch: (jobs) => promised.push(...jobs.map((job) => job.jobId)),
   }).execute(runId, never);
   expect(hasLooked).toBe(true);
-  expect(promised.length).toBe(1);
+  expect(jobs.length).toBe(2);
   await engineWith(skill, { startChild }).execute(runId, never);
   expect(await stateOf(runId)).toMatchObject({ status: 'succeeded' });
 });

@@ -4,14 +4,13 @@ import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import { explainAll, planRulesOf, StatementRecorder } from '../../test/fixtures/statement-plans.ts';
 import { Database } from '../platform/db/database.ts';
 import { newId } from '../platform/ids.ts';
-import type { Queue } from '../platform/queue/queue.ts';
-import type { PromisedJob } from './accept-runs.ts';
+import type { OutboxJob, Queue } from '../platform/queue/queue.ts';
 import { Outbox } from './outbox.ts';
 
-const promised = (outboxId: number): PromisedJob => ({
+const promised = (outboxId: number): OutboxJob => ({
   outboxId,
-  job: 'run',
-  jobId: `job-${outboxId}`,
+  name: 'run',
+  id: `job-${outboxId}`,
   data: { runId: newId(), tenantId: newId() },
   notBefore: null,
 });

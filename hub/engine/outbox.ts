@@ -1,7 +1,6 @@
 import type { Database } from '../platform/db/database.ts';
 import type { Logger } from '../platform/observability/logger.ts';
-import type { Queue, QueueJob } from '../platform/queue/queue.ts';
-import type { PromisedJob } from './accept-runs.ts';
+import type { OutboxJob, Queue, QueueJob } from '../platform/queue/queue.ts';
 
 export interface OutboxOptions {
   db: Database;
@@ -11,14 +10,14 @@ export interface OutboxOptions {
 
 interface OutboxRow {
   id: string;
-  job: PromisedJob['job'];
+  job: string;
   job_id: string;
-  data: PromisedJob['data'];
+  data: OutboxJob['data'];
   not_before: Date | null;
 }
 
 /** Takes a job in this process, or says that it can't. */
-export type LocalTake = (job: PromisedJob) => boolean;
+export type LocalTake = (job: OutboxJob) => boolean;
 
 /** Rows younger than this are left to the process that wrote them, in seconds. */
 const adoptAfterSeconds = 2;
@@ -39,9 +38,9 @@ const lookEveryMs = 250;
  */
 export class Outbox implements AsyncDisposable {
   readonly #options: OutboxOptions;
-  #offered: PromisedJob[] = [];
+  #offered: OutboxJob[] = [];
   /** Those that this process does itself, whose rows may go. */
-  #taken: PromisedJob[] = [];
+  #taken: OutboxJob[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
   /** How many jobs of each workspace the queue got in this second. */
@@ -59,7 +58,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   /** Takes jobs whose rows are committed. Never fails: what can't be handed over now stays in the table. */
-  offer(jobs: PromisedJob[]): void {
+  offer(jobs: OutboxJob[]): void {
     if (jobs.length === 0 || this.#closed) return;
     // What this process takes itself must not wait for a queue that is slow or away.
     for (const job of jobs) (this.#takeHere?.(job) === true ? this.#taken : this.#offered).push(job);
@@ -84,10 +83,10 @@ export class Outbox implements AsyncDisposable {
         [adoptAfterSeconds, batchSize],
       );
       if (rows.length === 0) return adopted;
-      const jobs = rows.map((row): PromisedJob => ({
+      const jobs = rows.map((row): OutboxJob => ({
         outboxId: Number(row.id),
-        job: row.job,
-        jobId: row.job_id,
+        name: row.job,
+        id: row.job_id,
         data: row.data,
         notBefore: row.not_before,
       }));
@@ -122,13 +121,13 @@ export class Outbox implements AsyncDisposable {
   }
 
   /** Gives jobs to the queue; only then do their rows go. */
-  async #handOver(jobs: PromisedJob[]): Promise<void> {
+  async #handOver(jobs: OutboxJob[]): Promise<void> {
     if (jobs.length === 0) return;
     const now = Date.now();
     const named = jobs.filter((job) => this.#isWithinShare(job, now));
-    const added: QueueJob[] = named.map(({ job, jobId, data, notBefore }) => ({
-      name: job,
-      id: jobId,
+    const added: QueueJob[] = named.map(({ name, id, data, notBefore }) => ({
+      name,
+      id,
       data,
       ...(notBefore === null ? {} : { notBefore }),
     }));
@@ -139,7 +138,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   /** Whether the queue takes one more job of a workspace in this second. */
-  #isWithinShare({ data: { tenantId }, notBefore }: PromisedJob, now: number): boolean {
+  #isWithinShare({ data: { tenantId }, notBefore }: OutboxJob, now: number): boolean {
     const second = Math.floor(now / 1000);
     if (second !== this.#second) {
       this.#second = second;
@@ -150,7 +149,7 @@ export class Outbox implements AsyncDisposable {
     return count <= (this.#takeHere !== null && notBefore === null ? maxBesideWorker : maxJobsPerSecond);
   }
 
-  async #forget(jobs: PromisedJob[]): Promise<void> {
+  async #forget(jobs: OutboxJob[]): Promise<void> {
     if (jobs.length === 0) return;
     await this.#options.db.systemStatement('delete_outbox', 'DELETE FROM outbox WHERE id = ANY($1)', [
       jobs.map((job) => job.outboxId),

@@ -1,6 +1,5 @@
 import type { Transaction } from '../platform/db/database.ts';
 import { wakeRun } from './accept-runs.ts';
-import type { PromisedJob } from './accept-runs.ts';
 import type { Reservation } from './held-starts.ts';
 import { claimWaitingRun } from './store.ts';
 import type { ClaimedRun } from './store.ts';
@@ -11,13 +10,10 @@ import type { ClaimedRun } from './store.ts';
  */
 export class Resumption implements Disposable {
   readonly #room: Reservation | null;
-  readonly #dispatch: (jobs: PromisedJob[]) => void;
   #claimed: ClaimedRun | null = null;
-  #woken: PromisedJob | null = null;
 
-  constructor(room: Reservation | null, dispatch: (jobs: PromisedJob[]) => void) {
+  constructor(room: Reservation | null) {
     this.#room = room;
-    this.#dispatch = dispatch;
   }
 
   /**
@@ -25,15 +21,14 @@ export class Resumption implements Disposable {
    * @param run locked by the transaction; `waits` is what `waitsText` says of it under that lock.
    */
   async within(tx: Transaction, run: { id: string; waits: boolean }): Promise<void> {
-    [this.#claimed, this.#woken] = [null, null];
+    this.#claimed = null;
     if (this.#room !== null && run.waits) this.#claimed = await claimWaitingRun(tx, run.id);
-    else this.#woken = await wakeRun(tx, run.id);
+    else await wakeRun(tx, run.id);
   }
 
-  /** Sets it going; after the commit. */
+  /** Sets a run going that this process holds; after the commit. */
   begin(): void {
     if (this.#claimed !== null) this.#room?.begin({ ...this.#claimed, held_since: performance.now() });
-    else if (this.#woken !== null) this.#dispatch([this.#woken]);
   }
 
   [Symbol.dispose](): void {

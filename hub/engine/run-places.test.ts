@@ -1,7 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { unawaited } from '../../test/fixtures/unawaited.ts';
-import type { PromisedJob } from './accept-runs.ts';
 import type { Place } from './held-run.ts';
 import type { Reservation } from './held-starts.ts';
 import { RunPlaces } from './run-places.ts';
@@ -87,11 +86,11 @@ class Bench {
   take(runId: string): boolean {
     return this.places.take({
       outboxId: 0,
-      job: 'run',
-      jobId: runId,
+      name: 'run',
+      id: runId,
       data: { runId, tenantId: tenantOf(runId) },
       notBefore: null,
-    } satisfies PromisedJob);
+    });
   }
 
   release(runId: string): void {

@@ -1,5 +1,5 @@
 import type { Logger } from '../platform/observability/logger.ts';
-import type { PromisedJob } from './accept-runs.ts';
+import type { OutboxJob } from '../platform/queue/queue.ts';
 import type { DueRuns } from './due-runs.ts';
 import type { Place } from './held-run.ts';
 import type { Reservation } from './held-starts.ts';
@@ -128,7 +128,7 @@ export class RunPlaces {
   }
 
   /** Takes a job of this very process if there is room for it, so that it need not travel through the queue. */
-  take(job: PromisedJob): boolean {
+  take(job: OutboxJob): boolean {
     if (job.notBefore !== null && job.notBefore.getTime() > Date.now()) return false;
     return this.#enter(job.data.tenantId, job.data.runId, () => undefined);
   }

@@ -33,5 +33,5 @@ export async function openRunQueue(
   );
   if (redisUrl !== null) stack.use(new RecoveryWatch(logger, { redis: (signal) => queue.ping(signal) }));
   const outbox = stack.use(new Outbox({ db, queue, logger }));
-  return { queue, outbox, intake: new RunIntake(db, (jobs) => outbox.offer(jobs)) };
+  return { queue, outbox, intake: new RunIntake(db) };
 }

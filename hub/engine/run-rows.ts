@@ -9,8 +9,8 @@ import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { idBefore, newId } from '../platform/ids.ts';
 import { currentTraceParent } from '../platform/observability/tracing/trace-context.ts';
-import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
-import type { PromisedJob, RunCaller, RunRow } from './accept-runs.ts';
+import { enqueueRun, insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
+import type { RunCaller, RunJobRow, RunRow } from './accept-runs.ts';
 import { forgetEnd } from './rollups.ts';
 import { requestersOf, starterOf } from './run-people.ts';
 import { flows, runs, runSteps, workflows } from './schema.ts';
@@ -183,13 +183,13 @@ export async function lockForRetry(tx: Transaction, tenantId: string, runIds: re
 
 /**
  * Writes the next attempts of flows that `lockForRetry` locked, in one statement: the steps before `fromStep` keep what they had, the rest
- * begins anew. Answers the new run of each old one.
+ * begins anew. Answers the id of the new run of each old one.
  */
 export async function insertRetries(
   tx: Transaction,
   retries: readonly { run: EndedRun; fromStep: number; changes: RerunChanges }[],
   caller: RunCaller,
-): Promise<Map<string, { runId: string; job: PromisedJob }>> {
+): Promise<Map<string, string>> {
   if (retries.length === 0) return new Map();
   const traceParent = currentTraceParent();
   const prepared = retries.map(({ run, fromStep, changes }) => ({
@@ -210,7 +210,7 @@ export async function insertRetries(
       ]),
     ],
   }));
-  const { rows } = await tx.query<{ id: string; job_id: string; data: PromisedJob['data'] }>(
+  const { rows } = await tx.query<RunJobRow>(
     'insert_retries',
     `WITH given AS (
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, old_id uuid, flow_id uuid, from_step int, environment text, requested_by text[], trace_parent text, workflow_version int, payload jsonb, authored_by text[])
@@ -226,18 +226,16 @@ export async function insertRetries(
        FROM given g JOIN run_steps s ON s.run_id = g.old_id AND s.index < g.from_step
      )
      INSERT INTO outbox (tenant_id, job, job_id, data)
-     SELECT r.tenant_id, 'run', format('run-%s-0', g.id), jsonb_build_object('runId', g.id, 'tenantId', r.tenant_id) FROM given g JOIN runs r ON r.id = g.old_id RETURNING id, job_id, data`,
+     SELECT r.tenant_id, 'run', format('run-%s-0', g.id), jsonb_build_object('runId', g.id, 'tenantId', r.tenant_id) FROM given g JOIN runs r ON r.id = g.old_id
+     RETURNING id AS outbox_id, job_id, data->>'runId' AS run_id, tenant_id`,
     [JSON.stringify(prepared)],
   );
   if (rows.length !== retries.length) throw new Error('an attempt was not written whose flow is locked');
-  for (const { data } of rows) noteWorkspaceChange(tx, data.tenantId);
-  const jobs = new Map(
-    rows.map(({ id, job_id: jobId, data }) => [
-      data.runId,
-      { outboxId: Number(id), job: 'run' as const, jobId, data, notBefore: null },
-    ]),
-  );
-  return new Map(prepared.map(({ old_id: oldId, id }) => [oldId, { runId: id, job: jobs.get(id) as PromisedJob }]));
+  for (const row of rows) {
+    noteWorkspaceChange(tx, row.tenant_id);
+    enqueueRun(tx, row);
+  }
+  return new Map(prepared.map(({ old_id: oldId, id }) => [oldId, id]));
 }
 
 /** Whether a run is its flow's latest attempt, which it then stays until the transaction ends. */
@@ -268,7 +266,7 @@ export async function reopenRun(
   { tenantId, runId }: { tenantId: string; runId: string },
   stepIndex: number,
   wait: StepWait,
-): Promise<PromisedJob> {
+): Promise<void> {
   noteWorkspaceChange(tx, tenantId);
   await forgetEnd(tx, tenantId, runId);
   const [row] = await tx
@@ -290,5 +288,5 @@ export async function reopenRun(
     .set({ status: 'running', wait, error: null, output: null, outputText: null, finishedAt: null })
     .where(and(eq(runSteps.runId, runId), eq(runSteps.index, stepIndex)));
   const { wakeCount } = row as { wakeCount: number };
-  return insertOutbox(tx, tenantId, runJobId(runId, wakeCount), { runId }, null);
+  await insertOutbox(tx, tenantId, runJobId(runId, wakeCount), { runId }, null);
 }

@@ -9,7 +9,6 @@ import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { heapOfText } from '../platform/process/memory-budget.ts';
 import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
-import type { PromisedJob } from './accept-runs.ts';
 import { termColumns } from './definitions.ts';
 import type { RunTerms } from './definitions.ts';
 import { LeaseLost, StepFailure } from './failure.ts';
@@ -479,7 +478,7 @@ export async function suspendAtOnce(
 
 /**
  * Lets a held run wait without a worker. One that was woken since it was claimed is promised a worker at once: what it would wait
- * for may have come already. Answers that job, or null.
+ * for may have come already.
  * @throws LeaseLost when somebody else has it.
  */
 export async function suspendRun(
@@ -487,7 +486,7 @@ export async function suspendRun(
   hold: Hold,
   claimed: Pick<ClaimedRun, 'tenant_id' | 'wake_count'>,
   until: SuspendedUntil,
-): Promise<PromisedJob | null> {
+): Promise<void> {
   const { runId } = hold;
   const { rows } = await tx.query<{ wake_count: number }>(
     'suspend_run',
@@ -496,9 +495,8 @@ export async function suspendRun(
   );
   const row = rows[0];
   if (row === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');
-  return row.wake_count === claimed.wake_count
-    ? null
-    : insertOutbox(tx, claimed.tenant_id, runJobId(runId, row.wake_count), { runId }, null);
+  if (row.wake_count !== claimed.wake_count)
+    await insertOutbox(tx, claimed.tenant_id, runJobId(runId, row.wake_count), { runId }, null);
 }
 
 /** Lets a held run go at once, for another worker to take, or after a wait; its holder, whose renewal may be on the way, holds it no more. @throws LeaseLost when somebody else has it. */
@@ -508,7 +506,7 @@ export async function releaseRun(
   tenantId: string,
   afterSeconds: number,
   { isUnstarted = false }: { isUnstarted?: boolean } = {},
-): Promise<PromisedJob> {
+): Promise<void> {
   const { rows } = await tx.query<{ wake_at: Date; wake_count: number }>(
     'release_run',
     `UPDATE runs SET fence = ${nextFence('fence')}, lease_expires_at = NULL, wake_at = now() + make_interval(secs => $3), wake_count = wake_count + 1,
@@ -518,7 +516,7 @@ export async function releaseRun(
   );
   const row = rows[0];
   if (row === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');
-  return insertOutbox(tx, tenantId, runJobId(runId, row.wake_count), { runId }, afterSeconds > 0 ? row.wake_at : null);
+  await insertOutbox(tx, tenantId, runJobId(runId, row.wake_count), { runId }, afterSeconds > 0 ? row.wake_at : null);
 }
 
 /** Names one call of a skill: a try of a step, or one call of an agent's tools within it. */

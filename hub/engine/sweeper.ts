@@ -1,5 +1,6 @@
 import type { Database } from '../platform/db/database.ts';
-import type { PromisedJob } from './accept-runs.ts';
+import { enqueueRun } from './accept-runs.ts';
+import type { RunJobRow } from './accept-runs.ts';
 import { renewalSeconds } from './store.ts';
 
 const repairBatch = 500;
@@ -7,12 +8,13 @@ const repairBatch = 500;
  * Takes runs back from workers that let their lease run out, for others to take: the first one in a row at once, each further one a good while
  * later, so that a run which takes its workers down leaves time for the others. A run that merely waits for a worker is none of them: workers
  * look for those themselves. Two processes may do it at once: rows are taken with `skip locked`, and a job added twice is harmless.
+ * Answers the ids of those that it woke.
  * @param options.endLeases false while workers may not have had the chance to renew theirs.
  */
-export async function repairRuns(db: Database, { endLeases = true } = {}): Promise<PromisedJob[]> {
-  const { rows } = await db.system(
-    (tx) =>
-      tx.query<{ id: string; tenant_id: string; run_id: string; job_id: string; not_before: Date | null }>(
+export async function repairRuns(db: Database, { endLeases = true } = {}): Promise<string[]> {
+  return db.system(
+    async (tx) => {
+      const { rows } = await tx.query<RunJobRow>(
         'repair_runs',
         `WITH lost AS (
            SELECT id FROM runs WHERE $2 AND lease_expires_at < now() AND wake_at IS NOT NULL ORDER BY lease_expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
@@ -23,18 +25,14 @@ export async function repairRuns(db: Database, { endLeases = true } = {}): Promi
          )
          INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
          SELECT tenant_id, 'run', 'run-' || id || '-' || wake_count, jsonb_build_object('runId', id, 'tenantId', tenant_id), not_before FROM repaired
-         RETURNING id, tenant_id, data->>'runId' AS run_id, job_id, not_before`,
+         RETURNING id AS outbox_id, tenant_id, data->>'runId' AS run_id, job_id, not_before`,
         [repairBatch, endLeases],
-      ),
+      );
+      for (const row of rows) enqueueRun(tx, row);
+      return rows.map((row) => row.run_id);
+    },
     { durable: false },
   );
-  return rows.map((row) => ({
-    outboxId: Number(row.id),
-    job: 'run',
-    jobId: row.job_id,
-    data: { runId: row.run_id, tenantId: row.tenant_id },
-    notBefore: row.not_before,
-  }));
 }
 
 /** A sweep that could not look for so long says nothing of the workers, which could not renew their leases either, in milliseconds. */

@@ -1,35 +1,29 @@
 import type { RowRetention } from '../platform/db/row-retention.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import type { PeriodicTask } from '../platform/process/periodic-tasks.ts';
-import type { PromisedJob } from './accept-runs.ts';
 import type { Outbox } from './outbox.ts';
 import { rollUp } from './rollups.ts';
 import { LeaseWatch, repairRuns } from './sweeper.ts';
 import { wakeForgottenLines } from './wake-lines.ts';
 
 /** What keeps runs going: those that lost their worker, their job or their turn. */
-export function engineTasks(
-  { db, logger }: Platform,
-  outbox: Outbox,
-  dispatch: (jobs: PromisedJob[]) => void,
-): PeriodicTask[] {
+export function engineTasks({ db, logger }: Platform, outbox: Outbox): PeriodicTask[] {
   const leases = new LeaseWatch();
   return [
     {
       name: 'runs',
       everyMs: 3_000,
       run: async () => {
-        const jobs = await repairRuns(db, { endLeases: leases.mayEnd() });
+        const woken = await repairRuns(db, { endLeases: leases.mayEnd() });
         leases.looked();
-        if (jobs.length > 0) logger.info({ runs: jobs.length }, 'woke runs that had lost their worker or their job');
-        dispatch(jobs);
+        if (woken.length > 0) logger.info({ runs: woken.length }, 'woke runs that had lost their worker or their job');
       },
     },
     { name: 'outbox', everyMs: 1_000, run: (stopping) => outbox.sweep(stopping) },
     {
       name: 'held runs',
       everyMs: 30_000,
-      run: async () => dispatch(await db.system((tx) => wakeForgottenLines(tx), { durable: false })),
+      run: () => db.system((tx) => wakeForgottenLines(tx), { durable: false }),
     },
     { name: 'rollups', everyMs: 30_000, run: (stopping) => rollUp(db, stopping) },
   ];

@@ -1,16 +1,13 @@
 import type { Transaction } from '../platform/db/database.ts';
-import type { PromisedJob } from './accept-runs.ts';
+import { enqueueRun } from './accept-runs.ts';
+import type { RunJobRow } from './accept-runs.ts';
 import { endsLock, lockLine } from './line-locks.ts';
 
 /**
  * Has the lines of a workflow, or of all workflows of a workspace, judged anew, in the transaction that changed what they are judged by.
  * The starts before it are counted anew: they were counted by another limit, or not at all.
  */
-export async function reopenLines(
-  tx: Transaction,
-  tenantId: string,
-  workflowId: string | null,
-): Promise<PromisedJob[]> {
+export async function reopenLines(tx: Transaction, tenantId: string, workflowId: string | null): Promise<void> {
   // Whoever judges a line now, or ends a run, does so by what was; it must have written its runs before they are looked for.
   if (workflowId === null) {
     await tx.query('lock_workspace_lines', `SELECT pg_advisory_xact_lock(hashtextextended($1::text, 1))`, [tenantId]);
@@ -31,7 +28,7 @@ export async function reopenLines(
  * Wakes the first of each line that has room and no time at which it looks: its wake-up was lost, with a process or because a limit came
  * while runs were under way. Only in a transaction that sees every workspace; part of the sweep.
  */
-export function wakeForgottenLines(tx: Transaction): Promise<PromisedJob[]> {
+export function wakeForgottenLines(tx: Transaction): Promise<void> {
   const hasRoom = `CASE r.waits_for
       WHEN 'max_runs_per_hour' THEN NOT EXISTS (SELECT 1 FROM runs o WHERE o.tenant_id = r.tenant_id AND o.environment = r.environment AND o.waits_for = 'max_runs_per_hour' AND o.wake_at IS NOT NULL)
       WHEN 'max_concurrent_runs' THEN coalesce((SELECT count(*) FROM (SELECT 1 FROM runs u WHERE u.workflow_id = r.workflow_id AND u.environment = r.environment AND u.started_at IS NOT NULL AND u.finished_at IS NULL LIMIT m.most) c) < m.most, true)
@@ -40,12 +37,12 @@ export function wakeForgottenLines(tx: Transaction): Promise<PromisedJob[]> {
 }
 
 /** Wakes the first of lines, found by stepping from line to line through the index, whatever their length. */
-async function wakeFirst(tx: Transaction, name: string, where: string, values: string[]): Promise<PromisedJob[]> {
+async function wakeFirst(tx: Transaction, name: string, where: string, values: string[]): Promise<void> {
   const [byTenant, byWorkflow] = [
     values.length > 0 ? 'AND h.tenant_id = $1' : '',
     values.length > 1 ? 'AND h.workflow_id = $2' : '',
   ];
-  const { rows } = await tx.query<{ outbox_id: string; job_id: string; run_id: string; tenant_id: string }>(
+  const { rows } = await tx.query<RunJobRow>(
     name,
     `WITH RECURSIVE line AS (
        (SELECT tenant_id, workflow_id, environment, id FROM runs h WHERE waits_for IS NOT NULL ${byTenant} ${byWorkflow} ORDER BY tenant_id, workflow_id, environment, id LIMIT 1)
@@ -65,11 +62,5 @@ async function wakeFirst(tx: Transaction, name: string, where: string, values: s
      RETURNING id AS outbox_id, job_id, data->>'runId' AS run_id, tenant_id`,
     values,
   );
-  return rows.map((row) => ({
-    outboxId: Number(row.outbox_id),
-    job: 'run',
-    jobId: row.job_id,
-    data: { runId: row.run_id, tenantId: row.tenant_id },
-    notBefore: null,
-  }));
+  for (const row of rows) enqueueRun(tx, row);
 }

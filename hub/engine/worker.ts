@@ -12,10 +12,7 @@ import type { RunQueue } from './run-queue.ts';
 import { countProcessDeath } from './store.ts';
 import { WorkingMarks } from './working-marks.ts';
 
-export interface WorkerOptions extends Pick<
-  EngineDependencies,
-  'skills' | 'dispatch' | 'onFinished' | 'validateOutputs'
-> {
+export interface WorkerOptions extends Pick<EngineDependencies, 'skills' | 'onFinished' | 'validateOutputs'> {
   ports: EnginePorts;
   runQueue: RunQueue;
   home: string;

@@ -357,7 +357,7 @@ describe('a hub that was down for five minutes', () => {
       onReconnect: () => ({ [Symbol.dispose]: () => undefined }),
       [Symbol.asyncDispose]: async () => undefined,
     };
-    const worker = new NodeCommands({ db, events, dispatch: () => undefined });
+    const worker = new NodeCommands({ db, events });
     expect(await worker.sweep()).toBe(0);
     const given = await Promise.all([recordReachable(db), recordReachable(db), recordReachable(db)]);
     const extended = given.map(({ extendedCommands }) => extendedCommands);

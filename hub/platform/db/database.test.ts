@@ -526,6 +526,52 @@ test('of parts that run side by side, only the effects of the failed one are dro
   expect(await settingsLike('effects-failed')).toHaveLength(0);
 });
 
+test('jobs that a transaction enqueues are handed over once after its commit and its effects, and never those that were rolled back', async () => {
+  await using own = new Database({
+    url: database.url,
+    maxConnections: 3,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  const job = (id: string) => ({ outboxId: 1, name: 'run', id, data: { runId: id, tenantId: id }, notBefore: null });
+  // Without a listener the outbox row stays, and another process finds it.
+  await own.system(async (tx) => tx.enqueue(job('nobody listens')));
+  const calls: string[] = [];
+  own.onEnqueued((jobs) => calls.push(jobs.map(({ id }) => id).join(', ')));
+  await own.system(async (tx) => {
+    tx.enqueue(job('first'));
+    tx.onCommit(() => calls.push('effect'));
+    await tx.query('', 'SELECT 1', []);
+    tx.enqueue(job('second'));
+    expect(calls).toEqual([]);
+  });
+  expect(calls.splice(0)).toEqual(['effect', 'first, second']);
+  const rolledBack = own.system(async (tx) => {
+    tx.enqueue(job('rolled back'));
+    throw new Error('refused');
+  });
+  expect(await settle(rolledBack)).toBeInstanceOf(Error);
+  let tries = 0;
+  await own.system(async (tx) => {
+    tries += 1;
+    tx.enqueue(job(`try ${tries}`));
+    if (tries === 1) await tx.query('', `DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40P01'; END $$`, []);
+  });
+  expect(calls.splice(0)).toEqual(['try 2']);
+  await own.joined(async (tx) => {
+    tx.enqueue(job('whole'));
+    await own.system(async (part) => part.enqueue(job('part')));
+    const failed = own.system(async (part) => {
+      part.enqueue(job('failed part'));
+      await own.system(async (nested) => nested.enqueue(job('nested in the failed part')));
+      throw new Error('refused');
+    });
+    expect(await settle(failed)).toBeInstanceOf(Error);
+    expect(calls).toEqual([]);
+  });
+  expect(calls).toEqual(['whole, part']);
+});
+
 test('an effect can begin a transaction on the only connection', async () => {
   await using small = new Database({
     url: database.url,

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { isUuid } from '../../../shared/uuid.ts';
+import type { OutboxJob } from '../queue/queue.ts';
 import type { WorkRole } from './connection-proof.ts';
 import { ConnectionShares } from './connection-shares.ts';
 import { probeDisk } from './disk-probe.ts';
@@ -57,6 +58,7 @@ export class Database implements AsyncDisposable {
   readonly #onEffectError: (error: unknown) => void;
   #closing = false;
   #tellWritten: (topic: string) => void = () => undefined;
+  #offerJobs: (jobs: OutboxJob[]) => void = () => undefined;
   #isDiskFull = false;
 
   constructor(options: DatabaseOptions) {
@@ -161,6 +163,11 @@ export class Database implements AsyncDisposable {
     this.#tellWritten = listener;
   }
 
+  /** Sets who receives the jobs that committed transactions have enqueued. Without a listener they stay in the outbox. */
+  onEnqueued(listener: (jobs: OutboxJob[]) => void): void {
+    this.#offerJobs = listener;
+  }
+
   /**
    * Whether the database answers, and takes writes, within the deadline of `signal`.
    * @throws whatever is in the way.
@@ -209,6 +216,7 @@ export class Database implements AsyncDisposable {
     // The connection of a transaction that wrote is free again, so an effect may begin another transaction.
     for (const topic of pending.topics) this.#runEffect(() => this.#tellWritten(topic));
     for (const effect of pending.effects) this.#runEffect(effect);
+    if (pending.jobs.length > 0) this.#runEffect(() => this.#offerJobs(pending.jobs));
     return answer;
   }
 

@@ -1,4 +1,5 @@
 import type { PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg';
+import type { OutboxJob } from '../queue/queue.ts';
 import { isInFailedTransaction } from './errors.ts';
 import { drizzle } from './orm.ts';
 import type { NodePgDatabase } from './orm.ts';
@@ -16,6 +17,11 @@ export type Transaction = NodePgDatabase & {
    * of its part, is ignored.
    */
   onCommit: (effect: () => void) => void;
+  /**
+   * Hands a job, whose outbox row the transaction has written, to the outbox after the commit. Dropped as an effect is;
+   * the row of a dropped job is rolled back with it.
+   */
+  enqueue: (job: OutboxJob) => void;
 };
 export type PreparedQuery = <Row extends QueryResultRow>(
   name: string,
@@ -28,7 +34,10 @@ export interface Pending {
   /** Topics of written rows. */
   topics: Set<string>;
   effects: (() => void)[];
+  jobs: OutboxJob[];
 }
+
+const newPending = (): Pending => ({ topics: new Set(), effects: [], jobs: [] });
 
 const pendings = new WeakMap<Transaction, Pending>();
 const commits = new WeakMap<Transaction, () => void>();
@@ -43,14 +52,8 @@ export function noteWritten(tx: Transaction, topic: string): void {
  * part until `keep` hands it to the whole.
  */
 export function openPart(tx: Transaction): { part: Transaction; keep: () => void } {
-  const pending: Pending = { topics: new Set(), effects: [] };
-  const part = Object.create(tx, {
-    onCommit: {
-      value: (effect: () => void) => {
-        pending.effects.push(effect);
-      },
-    },
-  }) as Transaction;
+  const pending = newPending();
+  const part = Object.assign(Object.create(tx) as Transaction, collectorOf(pending));
   pendings.set(part, pending);
   return {
     part,
@@ -58,9 +61,20 @@ export function openPart(tx: Transaction): { part: Transaction; keep: () => void
       const whole = pendings.get(tx);
       for (const topic of pending.topics) whole?.topics.add(topic);
       for (const effect of pending.effects) whole?.effects.push(effect);
+      for (const job of pending.jobs) whole?.jobs.push(job);
     },
   };
 }
+
+/** The functions of a transaction that collect what has to wait for its commit. */
+const collectorOf = ({ effects, jobs }: Pending): Pick<Transaction, 'onCommit' | 'enqueue'> => ({
+  onCommit: (effect) => {
+    effects.push(effect);
+  },
+  enqueue: (job) => {
+    jobs.push(job);
+  },
+});
 
 /** Has the commit of a transaction that began as not durable wait for the disk after all. */
 export async function commitDurably(tx: Transaction): Promise<void> {
@@ -113,12 +127,9 @@ export async function workOn<Result>(
     return answer;
   }) as PoolClient['query'];
   const own = Object.create(client, { query: { value: query } }) as PoolClient;
-  const pending: Pending = { topics: new Set(), effects: [] };
-  const tx = Object.assign(drizzle({ client: own }), {
+  const pending = newPending();
+  const tx = Object.assign(drizzle({ client: own }), collectorOf(pending), {
     query: ((name, text, values) => query({ name, text, values })) as PreparedQuery,
-    onCommit: (effect: () => void) => {
-      pending.effects.push(effect);
-    },
   });
   pendings.set(tx, pending);
   commits.set(tx, () => {

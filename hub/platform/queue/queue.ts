@@ -21,6 +21,16 @@ export interface QueueJob {
   notBefore?: Date;
 }
 
+/** A job for which an outbox row was written. The row is deleted once the queue has the job. */
+export interface OutboxJob {
+  outboxId: number;
+  name: string;
+  id: string;
+  data: { runId: string; tenantId: string };
+  /** Null for immediately. */
+  notBefore: Date | null;
+}
+
 export interface WorkOptions {
   /** Maximum concurrent jobs. */
   concurrency: number;

@@ -1,6 +1,6 @@
 import { AppError } from '../../../shared/errors.ts';
 import { callOf, describeSkills, dryRunSteps, isKnownPattern, starterOf, validateSteps } from '../../engine/index.ts';
-import type { EnginePorts, PromisedJob, RunIntake } from '../../engine/index.ts';
+import type { EnginePorts, RunIntake } from '../../engine/index.ts';
 import type { SkillCatalog } from '../../engine/skill.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Route } from '../../platform/http/routing/implement.ts';
@@ -68,8 +68,6 @@ export interface AutomationsNeeds {
   chat: Pick<Chat, 'events' | 'channelConversations'>;
   /** Every skill of the hub, including skills of products that are created later. */
   skills: SkillCatalog;
-  /** Enqueues committed jobs. It is called after the commit and never fails. */
-  dispatch: (jobs: PromisedJob[]) => void;
   /** Accepts runs in batches; null in a process that runs no worker. */
   intake: RunIntake | null;
 }
@@ -94,7 +92,6 @@ export function createAutomations(
     ai,
     chat,
     skills,
-    dispatch,
     intake,
   }: AutomationsNeeds,
 ): Automations {
@@ -110,7 +107,6 @@ export function createAutomations(
     answerMemory,
     heartbeatSeconds: settings.nodes.heartbeatSeconds,
     maxQueued: settings.runs.maxQueuedPerWorkspace,
-    dispatch,
     onCancel: async (tx, _tenantId, runIds) => {
       await expireRunApprovals(tx, runIds);
       await commands.withdraw(tx, runIds);
@@ -170,7 +166,6 @@ export function createAutomations(
     db,
     cursors,
     answerMemory,
-    dispatch,
     untilSettled: (tenantId, runId) => runs.reader.get(tenantId, runId, { waitSeconds: settleSeconds }),
   });
   const approvalLinks = new ApprovalLinks({
@@ -178,17 +173,16 @@ export function createAutomations(
     approvals,
     email,
     logger,
-    dispatch,
     publicUrl: settings.http.publicUrl,
   });
   const approvalPushes = new ApprovalPushes({ db, push, logger });
   const agents = new Agents({ db, cursors, limits });
   const toolProfiles = new ToolProfiles({ db, cursors, limits, isKnownSkill });
-  const policies = new Policies({ db, isKnownSkill, dispatch });
+  const policies = new Policies({ db, isKnownSkill });
   const sequences = new Sequences({ db, cursors, answerMemory, workflows, runs, limits });
   const sessions = new Sessions({ db, cursors, limits });
   const logs = new Logs({ db, cursors, live });
-  const schedules = new Schedules({ db, logger, dispatch, runs, intake, validateSteps: checkSteps });
+  const schedules = new Schedules({ db, logger, runs, intake, validateSteps: checkSteps });
   const packRules = { skills: () => describeSkills(skills), validateSteps: checkSteps, callOf };
   const packs = new Packs({
     db,

@@ -1,5 +1,5 @@
 import { Resumption } from '../../engine/index.ts';
-import type { NodePort, PromisedJob, RunIntake } from '../../engine/index.ts';
+import type { NodePort, RunIntake } from '../../engine/index.ts';
 import type { Blobs } from '../../platform/blobs/blobs.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
@@ -30,7 +30,6 @@ export interface NodesSettings {
 
 export interface NodesDependencies {
   limits: WorkspaceLimits;
-  dispatch: (jobs: PromisedJob[]) => void;
   /** Null in a process that executes no runs. */
   intake: RunIntake | null;
 }
@@ -50,20 +49,20 @@ export function createNodes(
   stack: AsyncDisposableStack,
   { db, events, cursors, rateLimiter, secrets, blobs, logger }: Platform,
   settings: NodesSettings,
-  { limits, dispatch, intake }: NodesDependencies,
+  { limits, intake }: NodesDependencies,
 ): NodesProduct {
   const { pollSeconds, heartbeatSeconds } = settings.nodes;
   const pairingKey = secrets.subkey('pairing');
-  const commands = new NodeCommands({ db, events, dispatch });
-  const nodes = new Nodes({ db, events, cursors, limits, pairingKey, heartbeatSeconds, dispatch });
+  const commands = new NodeCommands({ db, events });
+  const nodes = new Nodes({ db, events, cursors, limits, pairingKey, heartbeatSeconds });
   const devices = new Devices({ db, rateLimiter, commands, pairingKey, pollSeconds, heartbeatSeconds });
   const deviceSecrets = new DeviceSecrets(db);
   let reachability: Reachability | null = null;
   const hasInterruption = () => reachability?.hasInterruption === true;
   const polls = new DevicePolls({ events, hasInterruption, commands, secrets: deviceSecrets });
   const quota = new ArtifactQuota(settings.artifacts.maxWorkspaceBytes);
-  const resumption = (tenantId: string) => intake?.resumption(tenantId) ?? new Resumption(null, dispatch);
-  const results = new CommandResults({ db, blobs, quota, commands, dispatch, resumption });
+  const resumption = (tenantId: string) => intake?.resumption(tenantId) ?? new Resumption(null);
+  const results = new CommandResults({ db, blobs, quota, commands, resumption });
   const uploads = new ArtifactUploads({ db, blobs, quota });
   const artifacts = new Artifacts({ db, blobs });
   return {

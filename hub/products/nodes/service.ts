@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
 import { notFound } from '../../../shared/errors.ts';
-import type { PromisedJob } from '../../engine/index.ts';
 import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -25,7 +24,6 @@ export interface NodesDependencies {
   limits: WorkspaceLimits;
   pairingKey: Buffer;
   heartbeatSeconds: number;
-  dispatch: (jobs: PromisedJob[]) => void;
 }
 
 type ListQuery = z.output<typeof resource.listAutomationNodes.query>;
@@ -154,7 +152,7 @@ export class Nodes {
     });
     this.#deps.events.publish(nodeTopic(id), {});
     this.#deps.events.publish(channelTopic(id), { revoked: true });
-    this.#deps.dispatch(await this.#deps.db.workspace(tenantId, (tx) => failNodeCommands(tx, id, nodeRevoked)));
+    await this.#deps.db.workspace(tenantId, (tx) => failNodeCommands(tx, id, nodeRevoked));
     return { id, deleted: true };
   }
 

@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import { visibleLine, visibleText } from '../../../../shared/visible-text.ts';
 import { lockRuns } from '../../../engine/index.ts';
-import type { PromisedJob } from '../../../engine/index.ts';
 import { runs } from '../../../engine/schema.ts';
 import { withAsciiHosts } from '../../../platform/ascii-hosts.ts';
 import { readNow } from '../../../platform/db/clock.ts';
@@ -25,7 +24,6 @@ export interface ApprovalLinksDependencies {
   approvals: Approvals;
   email: Email;
   logger: Logger;
-  dispatch: (jobs: PromisedJob[]) => void;
   /** Base URL under which users reach this hub; null when it must be derived from the request. */
   publicUrl: string | null;
 }
@@ -127,7 +125,7 @@ export class ApprovalLinks {
     const found = await this.#deps.db.system((tx) => findLink(tx, token));
     if (found === null) throw new AppError('not_found', 'This link is unknown, or a newer link replaced it.');
     const { tenantId, id, runId } = found.approval;
-    const job = await this.#deps.db.workspace(tenantId, async (tx) => {
+    await this.#deps.db.workspace(tenantId, async (tx) => {
       // All transactions lock in the same order: the run, its approval, its links.
       await lockRuns(tx, [runId]);
       await tx.select({ id: approvals.id }).from(approvals).where(eq(approvals.id, id)).for('update');
@@ -139,17 +137,14 @@ export class ApprovalLinks {
       const [link] = used;
       if (link === undefined) throw new AppError('approval_already_decided', 'This link has already been used.');
       if (link.createdBy !== null) await assertCreatorIsAdmin(tx, found.approval, link.createdBy);
-      return (
-        await this.#deps.approvals.decideWithin(
-          tx,
-          tenantId,
-          id,
-          { decision, ...(note === undefined ? {} : { note }) },
-          { kind: 'link', email: found.approver, createdBy: link.createdBy },
-        )
-      ).job;
+      await this.#deps.approvals.decideWithin(
+        tx,
+        tenantId,
+        id,
+        { decision, ...(note === undefined ? {} : { note }) },
+        { kind: 'link', email: found.approver, createdBy: link.createdBy },
+      );
     });
-    if (job !== null) this.#deps.dispatch([job]);
     const decided = (await this.#deps.db.system((tx) => findLink(tx, token))) as LinkedApproval;
     await this.#deps.approvals.afterDecision(tenantId, decided.approval);
     return decided;

@@ -3,7 +3,6 @@ import { approvals as resource } from '../../../../shared/contract/automations/a
 import type { Approval, ApprovalDetail } from '../../../../shared/contract/automations/approvals.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import { lockRuns, wakeRun, wakeRuns } from '../../../engine/index.ts';
-import type { PromisedJob } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import { readNow } from '../../../platform/db/clock.ts';
@@ -38,7 +37,6 @@ export interface ApprovalsDependencies {
   cursors: Cursors;
   /** Memory budget for responses with large requests. */
   answerMemory: MemoryBudget;
-  dispatch: (jobs: PromisedJob[]) => void;
   /** Resolves when a run has ended or waits for an approval, or after a time limit. */
   untilSettled: (tenantId: string, runId: string) => Promise<unknown>;
 }
@@ -126,9 +124,8 @@ export class Approvals {
    */
   async decide(tenantId: string, id: string, body: DecideBody, decider: Decider): Promise<Approval> {
     const decided = await this.#deps.db.workspace(tenantId, (tx) => this.decideWithin(tx, tenantId, id, body, decider));
-    if (decided.job !== null) this.#deps.dispatch([decided.job]);
-    await this.afterDecision(tenantId, decided.approval);
-    return decided.approval;
+    await this.afterDecision(tenantId, decided);
+    return decided;
   }
 
   /** Waits briefly for a rejected run to end, so that the caller then reads it as failed and can retry it. */
@@ -137,16 +134,14 @@ export class Approvals {
     if (status === 'rejected' && !this.#deps.db.isJoined) await this.#deps.untilSettled(tenantId, runId);
   }
 
-  /**
-   * Decides in the transaction of the caller, who dispatches `job` after the commit. @throws AppError as `decide` does.
-   */
+  /** Decides in the transaction of the caller. @throws AppError as `decide` does. */
   async decideWithin(
     tx: Transaction,
     tenantId: string,
     id: string,
     body: DecideBody,
     decider: Decider,
-  ): Promise<{ approval: Approval; job: PromisedJob | null }> {
+  ): Promise<Approval> {
     const [existing] = await tx
       .select()
       .from(approvals)
@@ -183,10 +178,11 @@ export class Approvals {
       targetId: id,
       details: { runId: row.runId, requestHash: row.requestHash, decider: { ...by } },
     });
-    if (body.decision === 'approved' && agreed < row.required) return { approval: present(row, votes, now), job: null };
+    if (body.decision === 'approved' && agreed < row.required) return present(row, votes, now);
     noteWorkspaceChange(tx, tenantId);
     const closed = await closeApproval(tx, id, body.decision, { actor, decider: by, note });
-    return { approval: present(closed, votes, now), job: await wakeRun(tx, row.runId) };
+    await wakeRun(tx, row.runId);
+    return present(closed, votes, now);
   }
 
   /**
@@ -194,14 +190,13 @@ export class Approvals {
    * that continue.
    */
   settleExpired(stopping?: AbortSignal): Promise<number> {
-    return inBatches(newTurn(stopping), 1, async () => {
-      const { settled, jobs } = await this.#deps.db.system(async (tx) => {
+    return inBatches(newTurn(stopping), 1, () =>
+      this.#deps.db.system(async (tx) => {
         const runIds = await settleExpired(tx, 100);
-        return { settled: runIds.length, jobs: await wakeRuns(tx, runIds) };
-      });
-      if (jobs.length > 0) this.#deps.dispatch(jobs);
-      return settled;
-    });
+        await wakeRuns(tx, runIds);
+        return runIds.length;
+      }),
+    );
   }
 }
 

@@ -3,7 +3,6 @@ import { policies as resource, putPolicyBody } from '../../../../shared/contract
 import type { Policy } from '../../../../shared/contract/automations/policies.ts';
 import { AppError, invalidBody } from '../../../../shared/errors.ts';
 import { reopenLines } from '../../../engine/index.ts';
-import type { PromisedJob } from '../../../engine/index.ts';
 import { workflows } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, inArray, isNull, sql } from '../../../platform/db/orm.ts';
@@ -59,8 +58,6 @@ export async function readPolicy(tx: Transaction, tenantId: string): Promise<Pol
 export interface PoliciesDependencies {
   db: Database;
   isKnownSkill: (pattern: string) => boolean;
-  /** Enqueues committed jobs. It is called after the commit and never fails. */
-  dispatch: (jobs: PromisedJob[]) => void;
 }
 
 /** The policy of a workspace: standing orders and limits. Each workspace has one. */
@@ -84,7 +81,7 @@ export class Policies {
     body: PutBody,
     { actor, isUser, expected }: { actor: string; isUser: boolean; expected: ExpectedVersion },
   ): Promise<Policy> {
-    const { policy, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
       const before = await lockPolicy(tx, tenantId);
       const version = before?.version ?? 0;
       assertVersion(expected, version, 'policy');
@@ -121,10 +118,10 @@ export class Policies {
         details: { ...body, changes: changesOf(fieldsOf(before ?? putPolicyBody.parse({}), body), body) },
       });
       // The new policy may allow runs that the old policy delayed.
-      return { policy: await readPolicy(tx, tenantId), jobs: await reopenLines(tx, tenantId, null) };
+      const policy = await readPolicy(tx, tenantId);
+      await reopenLines(tx, tenantId, null);
+      return policy;
     });
-    this.#deps.dispatch(jobs);
-    return policy;
   }
 }
 

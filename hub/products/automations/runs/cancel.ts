@@ -1,7 +1,7 @@
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import { admitWaitingRuns, lockRunTrees, markCancelled, runTopic, RunTrace, wakeRuns } from '../../../engine/index.ts';
-import type { PromisedJob, RunCaller } from '../../../engine/index.ts';
+import type { RunCaller } from '../../../engine/index.ts';
 import { TransactionConflict } from '../../../platform/db/database.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
@@ -14,7 +14,6 @@ interface CancelDependencies {
   events: Events;
   /** Null when tracing is disabled. */
   tracing: Tracing | null;
-  dispatch: (jobs: PromisedJob[]) => void;
   onCancel: (tx: Transaction, tenantId: string, runIds: readonly string[]) => Promise<void>;
 }
 
@@ -81,12 +80,12 @@ export async function cancelWithin(
   const parents = open.flatMap(({ parent_run_id: parentId }) =>
     parentId === null || cancelled.has(parentId) ? [] : [parentId],
   );
-  const jobs = [...(await wakeRuns(tx, [...new Set(parents)], ids)), ...(await admitWaitingRuns(tx, open))];
+  await wakeRuns(tx, [...new Set(parents)], ids);
+  await admitWaitingRuns(tx, open);
   tx.onCommit(() => {
     for (const id of ids) deps.events.publish(runTopic(id), { status: 'cancelled' });
     const { tracing } = deps;
     if (tracing !== null) for (const run of open) new RunTrace(tracing, run).ended('cancelled');
-    deps.dispatch(jobs);
   });
   return before;
 }

@@ -250,9 +250,9 @@ test('a run whose steps were dropped with their month cannot be retried from a l
   const queueCapacity = { reserve: async (_tx: unknown, _tenantId: string, wanted: number) => wanted } as never;
   const again = (plan: Parameters<typeof rerunRuns>[5]) =>
     db.workspace(plain, async (tx) =>
-      (
-        await rerunRuns(tx, queueCapacity, plain, [bare], { actor: 'cli', environment: 'live' } as never, plan)
-      ).outcomes.get(bare),
+      (await rerunRuns(tx, queueCapacity, plain, [bare], { actor: 'cli', environment: 'live' } as never, plan)).get(
+        bare,
+      ),
     );
   expect(await again(asRetry())).toMatchObject({ refusal: { code: 'run_not_retryable' } });
   expect(await again(asReplay({ fromStep: 0 }))).toMatchObject({ runId: expect.any(String) });

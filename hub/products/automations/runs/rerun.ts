@@ -4,7 +4,7 @@ import type { RunStatus } from '../../../../shared/contract/automations/run-stat
 import type { runs as resource } from '../../../../shared/contract/automations/runs.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import { insertRetries, lockForRetry } from '../../../engine/index.ts';
-import type { EndedRun, PromisedJob, RerunChanges, RunCaller } from '../../../engine/index.ts';
+import type { EndedRun, RerunChanges, RunCaller } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { recordAudits } from '../../core/audit/index.ts';
 import { testKeyNotAllowed } from '../test-keys/index.ts';
@@ -64,7 +64,7 @@ export async function rerunRuns(
   runIds: readonly string[],
   caller: RunCaller,
   plan: RerunPlan,
-): Promise<{ outcomes: Map<string, RerunOutcome>; jobs: PromisedJob[] }> {
+): Promise<Map<string, RerunOutcome>> {
   const found = new Map((await lockForRetry(tx, tenantId, runIds)).map((run) => [run.id, run]));
   const outcomes = new Map<string, RerunOutcome>();
   const requested: { run: EndedRun; fromStep: number; changes: RerunChanges }[] = [];
@@ -97,15 +97,15 @@ export async function rerunRuns(
       targetType: 'run',
       targetId: run.id,
       details: {
-        as: inserted.get(run.id)?.runId ?? null,
+        as: inserted.get(run.id) ?? null,
         fromStep,
         ...(changes.workflowVersion === undefined ? {} : { workflowVersion: changes.workflowVersion }),
         ...(changes.payload === undefined ? {} : { changedPayload: true }),
       },
     })),
   );
-  for (const [id, { runId }] of inserted) outcomes.set(id, { runId });
-  return { outcomes, jobs: [...inserted.values()].map(({ job }) => job) };
+  for (const [id, runId] of inserted) outcomes.set(id, { runId });
+  return outcomes;
 }
 
 /** @throws AppError `run_not_retryable`, `validation_failed`. */

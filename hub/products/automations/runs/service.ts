@@ -6,7 +6,7 @@ import type { Run } from '../../../../shared/contract/automations/runs.ts';
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import { countRuns, lockWorkflow, runRowsTopic } from '../../../engine/index.ts';
-import type { PromisedJob, RunCaller } from '../../../engine/index.ts';
+import type { RunCaller } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -45,8 +45,6 @@ export interface RunsDependencies {
   heartbeatSeconds: number;
   /** Maximum queued runs per workspace; 0 for no limit. */
   maxQueued: number;
-  /** Enqueues committed jobs. It is called after the commit and never fails. */
-  dispatch: (jobs: PromisedJob[]) => void;
   /**
    * Ends what the open steps of cancelled runs wait for, in the same transaction.
    */
@@ -79,11 +77,6 @@ export class Runs {
     this.reader = new RunReader(dependencies);
     this.artifacts = new RunArtifacts(dependencies);
     this.#queueCapacity = new QueueCapacity(dependencies.maxQueued);
-  }
-
-  /** Enqueues jobs of a committed transaction. */
-  dispatch(jobs: PromisedJob[]): void {
-    this.#deps.dispatch(jobs);
   }
 
   /** @throws AppError `invalid_cursor`. */
@@ -182,13 +175,12 @@ export class Runs {
 
   /** Queues the next attempts of several flows. A run that can't be retried does not affect the others. */
   async retryMany(tenantId: string, body: RetryBody, caller: RunCaller): Promise<BulkAnswer> {
-    const { ids, byFilter, next, rerun } = await this.#deps.db.workspace(tenantId, async (tx) => {
+    const { ids, byFilter, next, outcomes } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const chosen = await selectRuns(tx, tenantId, body, ['failed', 'cancelled']);
-      return { ...chosen, rerun: await rerunRuns(tx, this.#queueCapacity, tenantId, chosen.ids, caller, asRetry()) };
+      return { ...chosen, outcomes: await rerunRuns(tx, this.#queueCapacity, tenantId, chosen.ids, caller, asRetry()) };
     });
-    this.#deps.dispatch(rerun.jobs);
     const results = ids.flatMap((id): BulkAnswer['results'] => {
-      const outcome = rerun.outcomes.get(id);
+      const outcome = outcomes.get(id);
       if (outcome === undefined) return [];
       if ('runId' in outcome) return [{ id, ok: true as const, runId: outcome.runId }];
       // A filter for failed runs does not mean runs that already have a newer attempt.
@@ -199,13 +191,12 @@ export class Runs {
 
   async #rerun(tenantId: string, runId: string, caller: RunCaller, plan: RerunPlan): Promise<Run> {
     const id = runId.toLowerCase();
-    const { newRunId, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const { outcomes, jobs: promised } = await rerunRuns(tx, this.#queueCapacity, tenantId, [id], caller, plan);
+    const newRunId = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const outcomes = await rerunRuns(tx, this.#queueCapacity, tenantId, [id], caller, plan);
       const outcome = outcomes.get(id);
       if (outcome === undefined || 'refusal' in outcome) throw outcome?.refusal ?? notFound('run', runId);
-      return { newRunId: outcome.runId, jobs: promised };
+      return outcome.runId;
     });
-    this.#deps.dispatch(jobs);
     // A worker may have claimed the run since the commit.
     return asQueued(await this.reader.get(tenantId, newRunId));
   }

@@ -3,7 +3,7 @@ import type { WorkflowLimits } from '../../../../shared/contract/automations/wor
 import { fillPayload } from '../../../../shared/inputs-check.ts';
 import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
 import { acceptRuns } from '../../../engine/index.ts';
-import type { FoundDefinition, HeldStart, HeldStarts, NewRun, PromisedJob } from '../../../engine/index.ts';
+import type { FoundDefinition, HeldStart, HeldStarts, NewRun } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 
@@ -34,13 +34,12 @@ export function scheduleOf(trigger: Trigger): Schedule | null {
   return trigger.type === 'schedule' || trigger.type === 'heartbeat' ? trigger.schedule : null;
 }
 
-/** Records fires and starts the runs of the fires that no other process recorded. */
-export async function startFires(
-  tx: Transaction,
-  fires: Fire[],
-  directStarts: HeldStarts | null,
-): Promise<PromisedJob[]> {
-  if (fires.length === 0) return [];
+/**
+ * Records fires and starts the runs of the fires that no other process recorded. Returns how many were queued; the others
+ * are held by `directStarts`.
+ */
+export async function startFires(tx: Transaction, fires: Fire[], directStarts: HeldStarts | null): Promise<number> {
+  if (fires.length === 0) return 0;
   const given = fires.map((fire) => ({ fire, run: runOf(fire) }));
   const entered = await tx.query<{ workflow_id: string; fire_at: Date }>(
     'enter_fires',
@@ -75,7 +74,8 @@ export async function startFires(
     direct.map(({ start }) => start),
   );
   queued.push(...direct.flatMap(({ run, start }) => (accepted?.has(start.id) === true ? [] : [run])));
-  return (await acceptRuns(tx, queued)).map(({ job }) => job);
+  await acceptRuns(tx, queued);
+  return queued.length;
 }
 
 /** The run that a fire starts. */

@@ -18,7 +18,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-test('the jobs of a committed batch of fires are dispatched although the next batch fails', async () => {
+test('the jobs of a committed batch of fires are enqueued although the next batch fails', async () => {
   const tenantId = newId();
   await database.query(
     `INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'schedules', '{"automations":true}')`,
@@ -50,17 +50,17 @@ test('the jobs of a committed batch of fires are dispatched although the next ba
     `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.workflow_id = '${last?.id}' THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW; END $$`,
   );
   await database.query('CREATE TRIGGER refuse BEFORE INSERT ON schedule_fires FOR EACH ROW EXECUTE FUNCTION refuse()');
-  const dispatched: string[] = [];
+  const enqueued: string[] = [];
+  db.onEnqueued((jobs) => enqueued.push(...jobs.map((job) => job.id)));
   const schedules = new Schedules({
     db,
     logger: pino({ level: 'silent' }),
-    dispatch: (jobs) => dispatched.push(...jobs.map((job) => job.jobId)),
     runs: { admit: async () => undefined, reserveQueueSlots: async (_tx, _queue, wanted) => wanted },
     intake: null,
     validateSteps: () => undefined,
   });
   await expect(schedules.fireDue()).rejects.toThrow(/refused|Failed query/);
-  expect(dispatched.length).toBe(1_000);
+  expect(enqueued.length).toBe(1_000);
   expect(await database.query('SELECT count(*)::int AS n FROM runs')).toEqual([{ n: 1_000 }]);
 });
 
@@ -102,7 +102,6 @@ test('a workspace with many schedules does not delay others: the first schedule 
   const schedules = new Schedules({
     db,
     logger: pino({ level: 'silent' }),
-    dispatch: () => undefined,
     runs: { admit: async () => undefined, reserveQueueSlots },
     intake: null,
     validateSteps: () => undefined,
@@ -147,7 +146,6 @@ test('a workflow with steps that cannot be validated does not block other schedu
   const schedules = new Schedules({
     db,
     logger: pino({ level: 'silent' }),
-    dispatch: () => undefined,
     runs: { admit: async () => undefined, reserveQueueSlots: async (_tx, _queue, wanted) => wanted },
     intake: null,
     validateSteps,
@@ -190,7 +188,7 @@ async function dueSchedules(count: number, more: { limits?: object; jitterSecond
 function schedulesWithWorker(slots: number, meanwhile: () => Promise<void> = async () => undefined) {
   const startedRunIds: string[] = [];
   let reservedSlots = 0;
-  const intake = new RunIntake(db, () => undefined);
+  const intake = new RunIntake(db);
   intake.preferLocal(() => {
     if (reservedSlots + startedRunIds.length >= slots) return null;
     reservedSlots += 1;
@@ -204,7 +202,6 @@ function schedulesWithWorker(slots: number, meanwhile: () => Promise<void> = asy
   const schedules = new Schedules({
     db,
     logger: pino({ level: 'silent' }),
-    dispatch: () => undefined,
     runs: {
       admit: async () => undefined,
       reserveQueueSlots: async (_tx, _queue, wanted) => (await meanwhile(), wanted),
@@ -353,7 +350,6 @@ async function schedulesWithLock(isLocked: (workflowId: string) => boolean) {
   const schedules = new Schedules({
     db,
     logger: pino({ level: 'silent' }),
-    dispatch: () => undefined,
     runs: { admit, reserveQueueSlots: async (_tx, _queue, wanted) => wanted },
     intake: null,
     validateSteps: () => undefined,
@@ -451,7 +447,6 @@ test('batches of schedules are limited by bytes; large definitions fire one by o
   const schedules = new Schedules({
     db,
     logger: pino({ level: 'silent' }),
-    dispatch: () => undefined,
     runs: { admit: async () => undefined, reserveQueueSlots },
     intake: null,
     validateSteps: () => undefined,

@@ -5,7 +5,7 @@ import type { Schedule } from '../../../../shared/contract/automations/triggers.
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { isGated, termColumns, workspaceStamp } from '../../../engine/index.ts';
-import type { HeldStarts, PromisedJob, RunIntake } from '../../../engine/index.ts';
+import type { HeldStarts, RunIntake } from '../../../engine/index.ts';
 import { DatabaseBusy, DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
@@ -20,14 +20,13 @@ import type { DueWorkflow, Fire } from './fires.ts';
 export interface SchedulesDependencies {
   db: Database;
   logger: Logger;
-  dispatch: (jobs: PromisedJob[]) => void;
   runs: Pick<Runs, 'admit' | 'reserveQueueSlots'>;
   /** Null in a process that runs no worker. */
   intake: Pick<RunIntake, 'openStarts'> | null;
   validateSteps: (steps: readonly Step[], entitlements: Record<Entitlement, boolean>) => void;
 }
 
-/** State of one pass: its batches, and the jobs that follow its transactions. */
+/** State of one pass. */
 interface Pass {
   /** Whether this process may execute started runs directly, without the queue. */
   runsDirectly: boolean;
@@ -35,7 +34,6 @@ interface Pass {
   batches: (readonly string[])[];
   /** Deadline for further batches, in `performance.now()` time; null until a batch waits for a lock. */
   deadline: number | null;
-  jobs: PromisedJob[];
   started: number;
   failures: unknown[];
 }
@@ -97,23 +95,13 @@ export class Schedules {
     const batches = batchesOf(free.filter((schedule) => !isLarge(schedule)));
     // Runs that this process executes directly would have to wait until further batches are fired.
     const runsDirectly = batches.length <= 1 && due.length <= batchSize;
-    const pass: Pass = { runsDirectly, batches, deadline: null, jobs: [], started: 0, failures: [] };
-    try {
-      await this.#fireBatches(pass);
-      this.#dispatch(pass);
-      const deadline = performance.now() + waitingSchedulesMs;
-      for (const id of waiting) if (performance.now() < deadline) await this.#fire([id], pass, retryLockTimeoutMs);
-      await this.#fireLarge(pass, large);
-    } finally {
-      // A failed batch does not affect committed batches.
-      this.#dispatch(pass);
-    }
+    const pass: Pass = { runsDirectly, batches, deadline: null, started: 0, failures: [] };
+    await this.#fireBatches(pass);
+    const deadline = performance.now() + waitingSchedulesMs;
+    for (const id of waiting) if (performance.now() < deadline) await this.#fire([id], pass, retryLockTimeoutMs);
+    await this.#fireLarge(pass, large);
     if (pass.failures.length > 0) throw pass.failures[0];
     return pass.started;
-  }
-
-  #dispatch(pass: Pass): void {
-    this.#deps.dispatch(pass.jobs.splice(0));
   }
 
   /**
@@ -125,15 +113,14 @@ export class Schedules {
     const half = Math.ceil(ids.length / 2);
     try {
       using directStarts = pass.runsDirectly ? (this.#deps.intake?.openStarts() ?? null) : null;
-      const jobs = await this.#deps.db.system(
+      const queued = await this.#deps.db.system(
         (tx) => {
           directStarts?.[Symbol.dispose]();
           return this.#fireBatch(tx, ids, directStarts);
         },
         { lockTimeoutMs },
       );
-      pass.jobs.push(...jobs);
-      pass.started += jobs.length + (directStarts?.begin() ?? 0);
+      pass.started += queued + (directStarts?.begin() ?? 0);
       for (const id of ids) this.#waiting.delete(id);
     } catch (error) {
       if (error instanceof DatabaseBusy && first !== undefined) {
@@ -160,11 +147,8 @@ export class Schedules {
   async #fireBatches(pass: Pass): Promise<void> {
     for (const ids of pass.batches) {
       if (pass.deadline === null) {
-        // All due schedules fire before the first run is dispatched: a run may start slightly later, but a fire must
-        // not be late.
         await this.#fire(ids, pass, batchLockTimeoutMs);
       } else if (performance.now() < pass.deadline) {
-        this.#dispatch(pass);
         await this.#fire(ids, pass, retryLockTimeoutMs);
       } else {
         this.#deps.logger.warn('due schedules wait for locks; the next pass continues');
@@ -189,7 +173,6 @@ export class Schedules {
         if (schedule === undefined) continue;
         this.#largeTurns.set(tenantId, (this.#turn += 1));
         await this.#fire([schedule.id], pass, retryLockTimeoutMs);
-        this.#dispatch(pass);
         if (performance.now() >= deadline) return;
       }
     }
@@ -204,7 +187,7 @@ export class Schedules {
     this.#waiting.add(id);
   }
 
-  async #fireBatch(tx: Transaction, ids: readonly string[], directStarts: HeldStarts | null): Promise<PromisedJob[]> {
+  async #fireBatch(tx: Transaction, ids: readonly string[], directStarts: HeldStarts | null): Promise<number> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
       `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, now() AS now, ${termColumns}, ${workspaceStamp} AS workspace_stamp, ${isGated} AS is_gated,
@@ -213,7 +196,7 @@ export class Schedules {
        WHERE w.id = ANY($1) AND w.next_run_at <= now() ORDER BY w.next_run_at FOR UPDATE OF w SKIP LOCKED`,
       [ids],
     );
-    if (due.length === 0) return [];
+    if (due.length === 0) return 0;
     const fires: Fire[] = [];
     const next: { id: string; next_run_at: string | null }[] = [];
     for (const [position, workflow] of due.entries()) {

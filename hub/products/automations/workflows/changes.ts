@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { workflows as resource } from '../../../../shared/contract/automations/workflows.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import { reopenLines } from '../../../engine/index.ts';
-import type { PromisedJob, RunCaller } from '../../../engine/index.ts';
+import type { RunCaller } from '../../../engine/index.ts';
 import { readNow } from '../../../platform/db/clock.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { assertDefinitionSize } from '../../../platform/definition-size.ts';
@@ -112,7 +112,7 @@ export async function createWorkflow(
 }
 
 /**
- * Updates a workflow. @returns the workflow, and the jobs that its changed limits allow to start.
+ * Updates a workflow.
  * @param restored the earlier version that provides the content, whose authors are kept; null for other changes.
  * @throws AppError `not_found`, `version_conflict`, `workflow_invalid`, `product_not_entitled`,
  * `workspace_limit_reached`, `test_key_not_allowed`.
@@ -125,7 +125,7 @@ export async function changeWorkflow(
   body: UpdateBody,
   caller: RunCaller,
   { expected, restored }: { expected: ExpectedVersion; restored: number | null },
-): Promise<{ row: WorkflowRow; jobs: PromisedJob[]; setsToken: boolean }> {
+): Promise<{ row: WorkflowRow; setsToken: boolean }> {
   const before = await findWorkflow(tx, tenantId, id, 'update');
   if (before === null) throw notFound('workflow', id);
   if (caller.environment === 'test' && before.environment === 'live') throw testKeyNotAllowed('live workflows');
@@ -187,12 +187,12 @@ export async function changeWorkflow(
     details: { version: updated.version, changed: Object.keys(body) },
   });
   // The new limits may allow runs that the old limits delayed.
+  if (body.limits !== undefined || body.triggerJson !== undefined) await reopenLines(tx, tenantId, id);
   return {
     row: updated,
     setsToken:
       body.triggerJson?.type === 'webhook' &&
       (body.triggerJson.webhook.token !== undefined || before.trigger.type !== 'webhook'),
-    jobs: body.limits === undefined && body.triggerJson === undefined ? [] : await reopenLines(tx, tenantId, id),
   };
 }
 

@@ -158,10 +158,9 @@ export class Workflows {
       restored,
     }: { expected: ExpectedVersion; restored?: number } & WorkflowReader,
   ): Promise<Workflow> {
-    const { row, jobs, setsToken } = await this.#deps.db.workspace(tenantId, (tx) =>
+    const { row, setsToken } = await this.#deps.db.workspace(tenantId, (tx) =>
       changeWorkflow(tx, this.#deps, tenantId, id, body, caller, { expected, restored: restored ?? null }),
     );
-    this.#deps.runs.dispatch(jobs);
     return presentWorkflow(this.#deps.secrets, row, { showsToken: showsToken || setsToken, isTestKey });
   }
 

@@ -83,7 +83,7 @@ export async function startRun(
   const environment = workflow.environment === 'test' ? 'test' : request.environment;
   await deps.runs.reserveOneQueueSlot(tx, { tenantId: workflow.tenantId, environment });
   await deps.runs.admit(tx, workflow, environment);
-  const { runId, job } = await acceptRun(tx, {
+  const { runId } = await acceptRun(tx, {
     tenantId: workflow.tenantId,
     workflowId: workflow.id,
     workflowVersion: workflow.version,
@@ -97,7 +97,6 @@ export async function startRun(
     ...(request.parentRunId === undefined ? {} : { parentRunId: request.parentRunId }),
     ...(request.subjectId === undefined ? {} : { subjectId: request.subjectId }),
   });
-  tx.onCommit(() => deps.runs.dispatch([job]));
   return { runId };
 }
 

@@ -1,5 +1,5 @@
 import { lockRuns, waitsText, wakeRun } from '../../../engine/index.ts';
-import type { CommandOutcome, PromisedJob, Resumption } from '../../../engine/index.ts';
+import type { CommandOutcome, Resumption } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, eq, inArray } from '../../../platform/db/orm.ts';
 import type { SQL } from '../../../platform/db/orm.ts';
@@ -123,11 +123,9 @@ export async function endCommand(
   commandId: string,
   status: 'succeeded' | 'failed',
   outcome: Outcome,
-): Promise<PromisedJob[]> {
+): Promise<void> {
   const row = await markEnded(tx, commandId, status, outcome);
-  if (row === undefined) return [];
-  const job = await wakeRun(tx, row.run_id);
-  return job === null ? [] : [job];
+  if (row !== undefined) await wakeRun(tx, row.run_id);
 }
 
 /**
@@ -232,7 +230,7 @@ export async function failNodeCommands(
   tx: Transaction,
   nodeId: string,
   error: { code: string; message: string },
-): Promise<PromisedJob[]> {
+): Promise<void> {
   const ofNode = eq(nodeCommands.nodeId, nodeId);
   const waiting = await tx
     .select({ runId: nodeCommands.runId })
@@ -243,7 +241,5 @@ export async function failNodeCommands(
     waiting.map(({ runId }) => runId),
   );
   const open = await lockOpenCommands(tx, ofNode);
-  const jobs: PromisedJob[] = [];
-  for (const { id } of open) jobs.push(...(await endCommand(tx, id, 'failed', { error })));
-  return jobs;
+  for (const { id } of open) await endCommand(tx, id, 'failed', { error });
 }

@@ -37,7 +37,6 @@ test.each([3_600_000, -3_600_000])(
     const commands = new NodeCommands({
       db,
       events: { publish: async () => undefined } as unknown as Events,
-      dispatch: () => undefined,
     });
     await db.workspace(tenantId, (tx) =>
       commands.dispatch(tx, {
@@ -106,7 +105,7 @@ test('a command that its node does not allow fails with denied_by_policy, and is
   } as unknown as Database;
   const events = { publish: async () => undefined } as unknown as Events;
   const query = (targetDb: Database) =>
-    new NodeCommands({ db: targetDb, events, dispatch: () => undefined }).leaseCommands(
+    new NodeCommands({ db: targetDb, events }).leaseCommands(
       { tenantId, nodeId },
       { max: 2, running: [], isRunningComplete: false },
       new AbortController().signal,
@@ -138,10 +137,10 @@ test('one sweep ends all expired commands of several batches, except those whose
     [tenantId, nodeId, workflowId, count],
   );
   const resumed: string[] = [];
+  db.onEnqueued((jobs) => resumed.push(...jobs.map(({ data }) => data.runId)));
   const commands = new NodeCommands({
     db,
     events: { publish: async () => undefined } as unknown as Events,
-    dispatch: (jobs) => resumed.push(...jobs.map(({ data }) => data.runId)),
   });
   const statuses = () =>
     database.query(

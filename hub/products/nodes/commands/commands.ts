@@ -3,7 +3,7 @@ import { deviceTimeMs } from '../../../../shared/commands/define.ts';
 import type { CommandDefinition } from '../../../../shared/commands/define.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { lockRuns, wakeRuns } from '../../../engine/index.ts';
-import type { CommandOutcome, CommandRequest, PromisedJob } from '../../../engine/index.ts';
+import type { CommandOutcome, CommandRequest } from '../../../engine/index.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, inArray, sql } from '../../../platform/db/orm.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
@@ -65,7 +65,6 @@ const maxCachedOutcomeBytes = 32 * 1024;
 export interface NodeCommandsDependencies {
   db: Database;
   events: Events;
-  dispatch: (jobs: PromisedJob[]) => void;
 }
 
 /**
@@ -243,8 +242,8 @@ export class NodeCommands {
       inArray(nodeCommands.status, ['pending', 'leased']),
       sql`least(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now()`,
     );
-    const { jobs, announced, count } = await this.#deps.db.system(async (tx) => {
-      if (!(await isReachable(tx))) return { jobs: [], announced: new Set<string>(), count: 0 };
+    const { announced, count } = await this.#deps.db.system(async (tx) => {
+      if (!(await isReachable(tx))) return { announced: new Set<string>(), count: 0 };
       const found = await tx
         .select({ runId: nodeCommands.runId })
         .from(nodeCommands)
@@ -290,9 +289,9 @@ export class NodeCommands {
         if (failed !== undefined) ended.push(failed.run_id);
       }
       const nodeIds = new Set(due.map(({ row }) => row.nodeId));
-      return { jobs: await wakeRuns(tx, ended), announced: nodeIds, count: due.length };
+      await wakeRuns(tx, ended);
+      return { announced: nodeIds, count: due.length };
     });
-    this.#deps.dispatch(jobs);
     for (const nodeId of announced) this.announce(nodeId);
     return count;
   }

@@ -5,7 +5,6 @@ import type { CommandDefinition } from '../../../../shared/commands/define.ts';
 import { nodes as resource } from '../../../../shared/contract/nodes/nodes.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { isCallOfStep, lockRuns, runRowsTopic } from '../../../engine/index.ts';
-import type { PromisedJob } from '../../../engine/index.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { inArray } from '../../../platform/db/orm.ts';
 import { commitDurably, noteWritten } from '../../../platform/db/transaction.ts';
@@ -48,7 +47,6 @@ export interface PollResult {
 
 interface LeaseDependencies {
   db: Database;
-  dispatch: (jobs: PromisedJob[]) => void;
 }
 
 /** A command that the settings of its node do not allow. */
@@ -241,7 +239,7 @@ async function requeueUndelivered(tx: Transaction, nodeId: string, running: stri
 }
 
 async function refuse(deps: LeaseDependencies, tenantId: string, refused: Refusal[]): Promise<void> {
-  const resumeJobs = await deps.db.workspace(tenantId, async (tx) => {
+  await deps.db.workspace(tenantId, async (tx) => {
     await lockRuns(
       tx,
       refused.map(({ runId }) => runId),
@@ -253,12 +251,9 @@ async function refuse(deps: LeaseDependencies, tenantId: string, refused: Refusa
         refused.map(({ id }) => id),
       ),
     );
-    const jobs: PromisedJob[] = [];
     for (const { id, message } of refused)
-      jobs.push(...(await endCommand(tx, id, 'failed', { error: { code: 'denied_by_policy', message } })));
-    return jobs;
+      await endCommand(tx, id, 'failed', { error: { code: 'denied_by_policy', message } });
   });
-  deps.dispatch(resumeJobs);
 }
 
 interface LeasedRow {

@@ -35,7 +35,7 @@ async function createScenario() {
     [runId, tenantId, workflowId],
   );
   const events = { publish: async () => undefined } as unknown as Events;
-  const commands = new NodeCommands({ db, events, dispatch: () => undefined });
+  const commands = new NodeCommands({ db, events });
   const port = nodePort(commands, 15);
   const request = {
     id,
@@ -59,7 +59,7 @@ async function createScenario() {
     },
     pipelined: (tx: Transaction) => port.dispatchAtOnce(tx, request),
   };
-  const nodes = new Nodes({ db, events, dispatch: () => undefined } as unknown as NodesDependencies);
+  const nodes = new Nodes({ db, events } as unknown as NodesDependencies);
   const command = async () =>
     (
       await database.query<{ status: string; code: string | null }>(

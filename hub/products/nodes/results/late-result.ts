@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { isCallOfStep, isLatestAttempt, reopenRun } from '../../../engine/index.ts';
-import type { PromisedJob } from '../../../engine/index.ts';
 import type { RunFailure, StepWait } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { recordAudit } from '../../core/audit/index.ts';
@@ -52,7 +51,7 @@ export async function recordLateResult(
   row: LockedCommand,
   status: 'succeeded' | 'failed',
   outcome: Outcome,
-): Promise<PromisedJob[]> {
+): Promise<void> {
   const { id: commandId, runId, stepIndex, tenantId, nodeId } = row;
   const code = row.error?.code ?? null;
   const context = await readFailureContext(tx, row, code);
@@ -80,10 +79,9 @@ export async function recordLateResult(
     targetId: runId,
     details,
   });
-  if (reopens) return [await reopenRun(tx, { tenantId, runId }, stepIndex, { kind: 'node_command', commandId })];
+  if (reopens) return reopenRun(tx, { tenantId, runId }, stepIndex, { kind: 'node_command', commandId });
   const isStepError = row.call === 0 && context.step_status === 'failed' && context.step_error?.code === code;
   if (isUsable && isStepError) await completeStep(tx, row, outcome.output ?? null);
-  return [];
 }
 
 async function readFailureContext(tx: Transaction, row: LockedCommand, code: string | null): Promise<FailureContext> {

@@ -61,7 +61,7 @@ function recordingBlobs() {
 }
 
 const noCache = { cacheOutcome: () => undefined };
-const resumption = () => new Resumption(null, () => undefined);
+const resumption = () => new Resumption(null);
 const pong = { status: 'succeeded' as const, output: { pong: true, latencyMs: 0, appVersion: '1' }, artifacts: [] };
 const file = { name: 'a.png', contentType: 'image/png', bytes: 1, open: () => Readable.from(['x']) };
 
@@ -82,7 +82,6 @@ test('of two concurrent results, the one that exceeds the quota leaves no blob b
     db,
     blobs: { ...blobs, put },
     quota: new ArtifactQuota(1_000),
-    dispatch: () => undefined,
     resumption,
   });
   const answers = await Promise.allSettled(
@@ -119,7 +118,6 @@ test('an artifact keeps its bytes when the connection breaks after the commit of
     db: breaking,
     blobs,
     quota: new ArtifactQuota(1_000),
-    dispatch: () => undefined,
     resumption,
   });
   await expect(results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).rejects.toThrow(
@@ -147,7 +145,6 @@ test('an artifact keeps its bytes when deleting another upload of its command fa
     db,
     blobs,
     quota: new ArtifactQuota(1_000),
-    dispatch: () => undefined,
     resumption,
   });
   expect(await results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).toMatchObject({
@@ -181,7 +178,6 @@ test('a result whose upload is missing or changed fails with checksum_mismatch, 
       db,
       blobs,
       quota: new ArtifactQuota(1_000),
-      dispatch: () => undefined,
       resumption,
     });
     await expect(
@@ -204,11 +200,12 @@ function oneSlot() {
     [Symbol.dispose]: () => void (isOpen = false),
   };
   const woken: unknown[] = [];
+  db.onEnqueued((jobs) => woken.push(...jobs));
   return {
     startedRuns,
     woken,
     isOpen: () => isOpen,
-    resumption: () => new Resumption(slot, (jobs) => void woken.push(...jobs)),
+    resumption: () => new Resumption(slot),
   };
 }
 
@@ -259,7 +256,6 @@ test('the process that records a result leases the waiting run when it has a fre
     db,
     blobs,
     quota,
-    dispatch: () => undefined,
     resumption: slotResumption,
   });
   expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: true });
@@ -282,7 +278,6 @@ test('a result of a run that another worker has leased enqueues a job for the ru
     db,
     blobs,
     quota: new ArtifactQuota(1_000),
-    dispatch: () => undefined,
     resumption: slotResumption,
   });
   expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: true });
@@ -301,7 +296,6 @@ test('a result that cannot be recorded leaves its run waiting and releases the r
     db,
     blobs,
     quota: new ArtifactQuota(1_000),
-    dispatch: () => undefined,
     resumption: slotResumption,
   });
   const unknown = Promise.reject(new Error('the device is revoked'));

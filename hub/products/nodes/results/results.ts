@@ -12,7 +12,7 @@ import { schemaMessage } from '../../../../shared/issue-messages.ts';
 import { toStorableJson } from '../../../../shared/json.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
 import { maxOutputBytes, outputBytesOf } from '../../../engine/index.ts';
-import type { CommandOutcome, PromisedJob, Resumption } from '../../../engine/index.ts';
+import type { Resumption } from '../../../engine/index.ts';
 import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import { ignoreMissing } from '../../../platform/blobs/partial-blobs.ts';
 import { isDatabaseUnavailable } from '../../../platform/db/database.ts';
@@ -51,7 +51,6 @@ export interface CommandResultsDependencies {
   blobs: Blobs;
   quota: ArtifactQuota;
   commands: Pick<NodeCommands, 'cacheOutcome'>;
-  dispatch: (jobs: PromisedJob[]) => void;
   /** Prepares to resume a run of a workspace. */
   resumption: (tenantId: string) => Resumption;
 }
@@ -98,11 +97,6 @@ export class CommandResults {
       using resumption = this.#deps.resumption(tenantId);
       const recorded = await this.#record(device, commandId, result, { stored, newBytes }, authenticated, resumption);
       if (!recorded.recorded) await this.#discard(tenantId, stored);
-      if (recorded.ended !== undefined) {
-        this.#deps.commands.cacheOutcome(tenantId, commandId, recorded.ended);
-        resumption.begin();
-      }
-      this.#deps.dispatch(recorded.jobs);
       // The result is recorded, so an error is ignored here. The sweep deletes the remaining bytes.
       await Promise.all(recorded.released.map((id) => this.#deps.blobs.partials.delete(id).catch(() => undefined)));
       return { id: commandId, status: recorded.status, recorded: recorded.recorded };
@@ -217,7 +211,7 @@ export class CommandResults {
       const [row] = await Promise.all([lockCommand(tx, nodeId, commandId), authenticated]);
       const isOpen = row?.status === 'pending' || row?.status === 'leased';
       if (row === null || !isResultOf(row)) throw unknownCommand(commandId);
-      if (!isOpen && !row.overdue) return { status: row.status, recorded: false, jobs: [], released: [] };
+      if (!isOpen && !row.overdue) return { status: row.status, recorded: false, released: [] };
       // A late result can resume a run that users saw fail, so the commit must be durable.
       if (!isOpen) await commitDurably(tx);
       const outcome = evaluate(row, result, stored);
@@ -233,11 +227,16 @@ export class CommandResults {
       }
       const status = outcome.error === undefined ? 'succeeded' : 'failed';
       const isLast = !row.hasUploads;
-      const written = isOpen
-        ? { jobs: [], ended: await endLockedCommand(tx, row, { status, outcome, isLast }, resumption) }
-        : { jobs: await recordLateResult(tx, row, status, outcome) };
+      if (isOpen) {
+        const ended = await endLockedCommand(tx, row, { status, outcome, isLast }, resumption);
+        tx.onCommit(() => {
+          // First the outcome, for which the run looks.
+          this.#deps.commands.cacheOutcome(tenantId, commandId, ended);
+          resumption.begin();
+        });
+      } else await recordLateResult(tx, row, status, outcome);
       const released = row.hasUploads ? await releaseUploads(tx, commandId) : [];
-      return { status, recorded: true, released, ...written };
+      return { status, recorded: true, released };
     };
     return this.#deps.db.workspace(tenantId, record, { durable: false });
   }
@@ -247,11 +246,8 @@ export class CommandResults {
 interface RecordedResult {
   status: NodeCommandRow['status'];
   recorded: boolean;
-  jobs: PromisedJob[];
   /** Ids of the uploads whose bytes must be deleted. */
   released: string[];
-  /** The outcome of the command if it was open. */
-  ended?: CommandOutcome;
 }
 
 /** Validates a result. A success counts only if its output matches the schema of the command and its artifacts. */
