@@ -569,7 +569,14 @@ test('jobs that a transaction enqueues are handed over once after its commit and
     expect(await settle(failed)).toBeInstanceOf(Error);
     expect(calls).toEqual([]);
   });
-  expect(calls).toEqual(['whole, part']);
+  expect(calls.splice(0)).toEqual(['whole, part']);
+  // A caller can keep the jobs of several transactions until the last has committed.
+  const kept: Parameters<typeof own.offerJobs>[0] = [];
+  for (const id of ['one', 'two'])
+    await own.system(async (tx) => tx.enqueue(job(id)), { collectJobs: (jobs) => kept.push(...jobs) });
+  expect(calls).toEqual([]);
+  own.offerJobs(kept);
+  expect(calls).toEqual(['one, two']);
 });
 
 test('an effect can begin a transaction on the only connection', async () => {

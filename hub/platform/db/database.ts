@@ -31,6 +31,8 @@ export interface TransactionOptions {
   durable?: boolean;
   /** What a lock is waited for at most, in milliseconds; as long as any transaction does when left out. */
   lockTimeoutMs?: number;
+  /** Receives the enqueued jobs after the commit. The caller hands them over later, by `offerJobs`. */
+  collectJobs?: (jobs: OutboxJob[]) => void;
 }
 
 /** How long a transaction waits for a lock while it uses one of the last free connections, in milliseconds. */
@@ -58,7 +60,7 @@ export class Database implements AsyncDisposable {
   readonly #onEffectError: (error: unknown) => void;
   #closing = false;
   #tellWritten: (topic: string) => void = () => undefined;
-  #offerJobs: (jobs: OutboxJob[]) => void = () => undefined;
+  #onEnqueued: (jobs: OutboxJob[]) => void = () => undefined;
   #isDiskFull = false;
 
   constructor(options: DatabaseOptions) {
@@ -165,7 +167,12 @@ export class Database implements AsyncDisposable {
 
   /** Sets who receives the jobs that committed transactions have enqueued. Without a listener they stay in the outbox. */
   onEnqueued(listener: (jobs: OutboxJob[]) => void): void {
-    this.#offerJobs = listener;
+    this.#onEnqueued = listener;
+  }
+
+  /** Hands over jobs that `collectJobs` received. */
+  offerJobs(jobs: OutboxJob[]): void {
+    if (jobs.length > 0) this.#onEnqueued(jobs);
   }
 
   /**
@@ -203,7 +210,7 @@ export class Database implements AsyncDisposable {
   async #transaction<Result>(
     scope: { text: string; tenantId: string | null },
     work: (tx: Transaction) => Promise<Result>,
-    { durable = true, readOnly = false, lockTimeoutMs }: TransactionOptions,
+    { durable = true, readOnly = false, lockTimeoutMs, collectJobs }: TransactionOptions,
   ): Promise<Result> {
     const settings = [scope.text];
     if (!durable && !readOnly) settings.push('SET LOCAL synchronous_commit = off');
@@ -216,7 +223,7 @@ export class Database implements AsyncDisposable {
     // The connection of a transaction that wrote is free again, so an effect may begin another transaction.
     for (const topic of pending.topics) this.#runEffect(() => this.#tellWritten(topic));
     for (const effect of pending.effects) this.#runEffect(effect);
-    if (pending.jobs.length > 0) this.#runEffect(() => this.#offerJobs(pending.jobs));
+    if (pending.jobs.length > 0) this.#runEffect(() => (collectJobs ?? this.#onEnqueued)(pending.jobs));
     return answer;
   }
 

@@ -9,6 +9,7 @@ import type { HeldStarts, RunIntake } from '../../../engine/index.ts';
 import { DatabaseBusy, DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
+import type { OutboxJob } from '../../../platform/queue/queue.ts';
 import type { Runs } from '../runs/index.ts';
 import { batchesOf, batchSize, isLarge, listDue } from './due-list.ts';
 import type { DueSchedule } from './due-list.ts';
@@ -26,7 +27,7 @@ export interface SchedulesDependencies {
   validateSteps: (steps: readonly Step[], entitlements: Record<Entitlement, boolean>) => void;
 }
 
-/** State of one pass. */
+/** State of one pass: its batches, and the jobs of its committed transactions. */
 interface Pass {
   /** Whether this process may execute started runs directly, without the queue. */
   runsDirectly: boolean;
@@ -34,6 +35,7 @@ interface Pass {
   batches: (readonly string[])[];
   /** Deadline for further batches, in `performance.now()` time; null until a batch waits for a lock. */
   deadline: number | null;
+  jobs: OutboxJob[];
   started: number;
   failures: unknown[];
 }
@@ -95,13 +97,23 @@ export class Schedules {
     const batches = batchesOf(free.filter((schedule) => !isLarge(schedule)));
     // Runs that this process executes directly would have to wait until further batches are fired.
     const runsDirectly = batches.length <= 1 && due.length <= batchSize;
-    const pass: Pass = { runsDirectly, batches, deadline: null, started: 0, failures: [] };
-    await this.#fireBatches(pass);
-    const deadline = performance.now() + waitingSchedulesMs;
-    for (const id of waiting) if (performance.now() < deadline) await this.#fire([id], pass, retryLockTimeoutMs);
-    await this.#fireLarge(pass, large);
+    const pass: Pass = { runsDirectly, batches, deadline: null, jobs: [], started: 0, failures: [] };
+    try {
+      await this.#fireBatches(pass);
+      this.#offerJobs(pass);
+      const deadline = performance.now() + waitingSchedulesMs;
+      for (const id of waiting) if (performance.now() < deadline) await this.#fire([id], pass, retryLockTimeoutMs);
+      await this.#fireLarge(pass, large);
+    } finally {
+      // A failed batch does not affect committed batches.
+      this.#offerJobs(pass);
+    }
     if (pass.failures.length > 0) throw pass.failures[0];
     return pass.started;
+  }
+
+  #offerJobs(pass: Pass): void {
+    this.#deps.db.offerJobs(pass.jobs.splice(0));
   }
 
   /**
@@ -118,7 +130,7 @@ export class Schedules {
           directStarts?.[Symbol.dispose]();
           return this.#fireBatch(tx, ids, directStarts);
         },
-        { lockTimeoutMs },
+        { lockTimeoutMs, collectJobs: (jobs) => pass.jobs.push(...jobs) },
       );
       pass.started += queued + (directStarts?.begin() ?? 0);
       for (const id of ids) this.#waiting.delete(id);
@@ -147,8 +159,11 @@ export class Schedules {
   async #fireBatches(pass: Pass): Promise<void> {
     for (const ids of pass.batches) {
       if (pass.deadline === null) {
+        // All due schedules fire before the first run is offered: a run may start slightly later, but a fire must not
+        // be late.
         await this.#fire(ids, pass, batchLockTimeoutMs);
       } else if (performance.now() < pass.deadline) {
+        this.#offerJobs(pass);
         await this.#fire(ids, pass, retryLockTimeoutMs);
       } else {
         this.#deps.logger.warn('due schedules wait for locks; the next pass continues');
@@ -173,6 +188,7 @@ export class Schedules {
         if (schedule === undefined) continue;
         this.#largeTurns.set(tenantId, (this.#turn += 1));
         await this.#fire([schedule.id], pass, retryLockTimeoutMs);
+        this.#offerJobs(pass);
         if (performance.now() >= deadline) return;
       }
     }
