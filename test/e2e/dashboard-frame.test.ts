@@ -139,6 +139,19 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     await expect.poll(() => row.isVisible(), { timeout: 60_000 }).toBe(true);
   });
 
+  test('a page whose script cannot be loaded while the hub is silent says so, and opens when the hub responds', async () => {
+    await using tab = await open('/app/runs');
+    const { page } = tab;
+    await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor();
+    await page.context().setOffline(true);
+    tab.expectComplaint(/A script of the page is missing/);
+    await page.getByRole('link', { name: 'Workflows' }).first().click();
+    await page.getByRole('heading', { level: 1, name: 'The hub does not respond' }).waitFor();
+    expect(await page.getByText('Outrigger was updated').count()).toBe(0);
+    await page.context().setOffline(false);
+    await page.getByRole('heading', { level: 1, name: 'Workflows' }).waitFor();
+  });
+
   test('a session that ends opens a sign-in dialog over the page, and nothing typed is lost', async () => {
     const { token } = await hub.client().call('logIn', { body: ann });
     await using tab = await open('/app', { session: token });

@@ -483,6 +483,23 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     expect(await reply(page).inputValue()).toBe('Hello');
   });
 
+  test('a text that is typed outside of a field is no command, also when its first letter is none', async () => {
+    const one = await visitor('Typed at nothing');
+    await one.say('Hello?');
+    await using tab = await openConversation(one.conversationId);
+    const { page } = tab;
+    await messages(page).getByText('Hello?').waitFor();
+    await page.keyboard.press('Tab');
+    await page.evaluate(`for (const key of 'Please see') (document.activeElement ?? document.body).dispatchEvent(
+      new KeyboardEvent('keydown', { key, bubbles: true }))`);
+    await page.keyboard.press('Tab');
+    // The next command shows that the letters before had time to act.
+    await page.keyboard.press('s');
+    await page.getByRole('dialog', { name: 'Snooze' }).waitFor();
+    expect(await statusOf(one)).toBe('open');
+    expect(await page.getByRole('dialog').count()).toBe(1);
+  });
+
   test('what the agent writes before the conversation is loaded becomes the reply', async () => {
     const [one, two] = [await visitor('Early one'), await visitor('Early two')];
     for (const each of [two, one]) await each.say('Hello?');

@@ -2,13 +2,26 @@ import { lazyRouteComponent } from '@tanstack/react-router';
 import type { Words } from '../texts/english.ts';
 import { loadTexts } from './language.tsx';
 
-/** A script of the page could not be loaded: an upgrade of the hub has replaced it, or the hub was not reached. */
+/** A script of the page could not be loaded. */
 export class MissingScript extends Error {
-  constructor(cause: unknown) {
+  /** True when an upgrade of the hub has replaced the script; false when the hub did not respond. */
+  readonly isReplaced: boolean;
+
+  constructor(cause: unknown, isReplaced: boolean) {
     super('A script of the page is missing.', { cause });
     this.name = 'MissingScript';
+    this.isReplaced = isReplaced;
   }
 }
+
+const probeTimeoutMs = 5_000;
+
+/** Whether the hub responds now. */
+export const doesHubRespond = (): Promise<boolean> =>
+  fetch('/healthz', { cache: 'no-store', signal: AbortSignal.timeout(probeTimeoutMs) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 
 /** Each browser has its own message. */
 const isMissing = (error: unknown) =>
@@ -20,8 +33,8 @@ const isMissing = (error: unknown) =>
  * @throws MissingScript
  */
 export const loadScript = <Module>(load: () => Promise<Module>): Promise<Module> =>
-  load().catch((error: unknown) => {
-    throw isMissing(error) ? new MissingScript(error) : error;
+  load().catch(async (error: unknown) => {
+    throw isMissing(error) ? new MissingScript(error, await doesHubRespond()) : error;
   });
 
 /** A part of a page whose script is loaded when the part is shown. */

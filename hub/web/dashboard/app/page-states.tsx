@@ -1,10 +1,11 @@
 import type { ErrorComponentProps } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
+import { background } from '../../../../shared/web/background.ts';
 import { Button, ButtonLink } from '../ui/button.tsx';
 import { ErrorNote } from '../ui/error.tsx';
 import { Page } from '../ui/layout.tsx';
 import { useWords } from './language.tsx';
-import { MissingScript } from './lazy-page.ts';
+import { doesHubRespond, MissingScript } from './lazy-page.ts';
 import { currentAddress, keepTypedTexts } from './typed-texts.ts';
 
 export function NotFound() {
@@ -17,20 +18,47 @@ export function NotFound() {
   );
 }
 
-/** A script of the page is missing after an upgrade. What the user typed is kept for the page that is loaded again. */
-function OldPage() {
+const nextProbeMs = 3_000;
+
+/** Loads the page again as soon as the hub responds: browsers may remember that a script could not be loaded. */
+function useReloadWhenHubResponds(isWaiting: boolean): void {
+  useEffect(() => {
+    if (!isWaiting) return;
+    let timer: ReturnType<typeof setTimeout>;
+    let isOver = false;
+    const probe = async () => {
+      if (await doesHubRespond()) {
+        if (!isOver) location.reload();
+      } else if (!isOver) timer = setTimeout(() => background(probe()), nextProbeMs);
+    };
+    background(probe());
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [isWaiting]);
+}
+
+/**
+ * A script of the page is missing, after an upgrade or because the hub does not respond. What the user typed is kept for
+ * the page that is loaded again.
+ */
+function OldPage({ isReplaced }: { isReplaced: boolean }) {
   const { common } = useWords();
   // While this is rendered for the first time, the fields of the page are still there.
   const [address] = useState(keepTypedTexts);
   const isElsewhere = address !== null && address !== currentAddress();
+  useReloadWhenHubResponds(!isReplaced);
   return (
-    <Page title={common.updated}>
-      <p className="mb-3 text-text-muted">{common.updatedText}</p>
+    <Page title={isReplaced ? common.updated : common.hubSilent}>
+      <p className="mb-3 text-text-muted">{isReplaced ? common.updatedText : common.hubSilentText}</p>
       {address !== null && <p className="mb-3 text-text-muted">{isElsewhere ? common.keptBefore : common.keptHere}</p>}
       <div className="flex flex-wrap gap-2">
-        <Button variant="primary" onClick={() => location.reload()}>
-          {common.reload}
-        </Button>
+        {isReplaced && (
+          <Button variant="primary" onClick={() => location.reload()}>
+            {common.reload}
+          </Button>
+        )}
         {isElsewhere && <Button onClick={() => location.assign(address)}>{common.toTyped}</Button>}
       </div>
     </Page>
@@ -39,7 +67,7 @@ function OldPage() {
 
 export function PageError({ error, reset }: ErrorComponentProps) {
   const { common } = useWords();
-  if (error instanceof MissingScript) return <OldPage />;
+  if (error instanceof MissingScript) return <OldPage isReplaced={error.isReplaced} />;
   return (
     <Page title={common.pageFailed}>
       <div className="max-w-prose">

@@ -39,6 +39,9 @@ export function useShortcuts(keys: Readonly<Record<string, (() => void) | undefi
       else if (run !== undefined) {
         event.preventDefault();
         if (!event.repeat || repeating.has(name)) run();
+      } else if (isLetter && event.key !== ' ' && !(name in latest.current)) {
+        // The next letters belong to the same text, although the first one is no command.
+        keyRule.noteTyping(now);
       }
     };
     const onPointer = () => keyRule.noteDeliberateAct();

@@ -73,8 +73,9 @@ export const common: typeof english = {
   toHome: 'Zur Startseite',
   pageFailed: 'Auf dieser Seite ist ein Fehler aufgetreten',
   updated: 'Outrigger wurde aktualisiert',
-  updatedText:
-    'Laden Sie die Seite neu, um die neue Version zu verwenden. Wenn das nicht gelingt, ist der Hub gerade nicht erreichbar.',
+  updatedText: 'Laden Sie die Seite neu, um die neue Version zu verwenden.',
+  hubSilent: 'Der Hub antwortet nicht',
+  hubSilentText: 'Diese Seite öffnet sich von selbst, sobald der Hub wieder antwortet.',
   keptHere: 'Ihre Eingaben sind aufbewahrt. Nach dem Laden der Seite sind sie wieder da.',
   keptBefore: 'Ihre Eingaben auf der Seite davor sind aufbewahrt.',
   toTyped: 'Zurück zu meinen Eingaben',
