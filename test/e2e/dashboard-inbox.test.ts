@@ -603,6 +603,29 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await expect.poll(() => maria.hears()).toEqual(['Ben was faster', 'My answer']);
   });
 
+  test('a restored text stays when the agent sends another one elsewhere before the conversation is loaded', async () => {
+    const maria = await visitor('Restored elsewhere');
+    await maria.say('Hello?');
+    await using tab = await openConversation(maria.conversationId);
+    const { page } = tab;
+    await messages(page).getByText('Hello?').waitFor();
+    let isReachable = false;
+    await page.route('**/draft', (route) => (isReachable ? route.continue() : route.abort()));
+    await reply(page).fill('Not sent');
+    await page.goto('about:blank');
+    isReachable = true;
+    const release = await hold(page, `**/conversations/${maria.conversationId}`, 'GET');
+    await page.goto(`${hub.url}/app/inbox?conversation=${maria.conversationId}`);
+    await expect
+      .poll(() => page.evaluate('JSON.stringify({ ...localStorage })'))
+      .toMatch(/Not sent.*isSaved[\\"]*:true/);
+    // It deletes the draft of the hub.
+    await replyAs(ann, maria.conversationId, 'From elsewhere');
+    release();
+    await messages(page).getByText('From elsewhere').waitFor();
+    expect(await reply(page).inputValue()).toBe('Not sent');
+  });
+
   test('a held or repeated Ctrl+Enter does not pass the reply of a colleague', async () => {
     const maria = await visitor('Repeated');
     await maria.say('Hello?');

@@ -314,6 +314,8 @@ export class Draft {
       const body = { content, private: kind === 'note' };
       const saved = await client.call('putInboxDraft', { params: this.#params, body });
       this.#saved = { kind, at: saved.updatedAt };
+      // Each message deletes the draft of the hub. A missing draft does not mean that this text was sent.
+      this.#isRestored = false;
       if (this.#savedKind === kind && this.store.state[kind].content === content) {
         this.#set({ isSaved: true });
         this.#keep();
