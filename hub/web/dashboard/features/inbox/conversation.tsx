@@ -20,6 +20,7 @@ import { ConversationHeader } from './conversation-header.tsx';
 import type { DraftKind } from './draft-text.ts';
 import { EarlyField, earlyTexts, setEarlyText } from './early-text.tsx';
 import { useInboxLive } from './live.tsx';
+import { keyRule } from './shortcuts.ts';
 import { ThreadView } from './thread-view.tsx';
 import type { ThreadControls } from './thread-view.tsx';
 import { useConversationActions } from './use-conversation-actions.ts';
@@ -97,6 +98,10 @@ export function Conversation({
     draft.adopt(conversation.draft);
     draft.noteSent(messages.filter(({ senderType, senderId }) => senderType === 'agent' && senderId === user.id));
   }, [draft, conversation, messages, user.id]);
+  const isShown = conversation !== undefined;
+  useLayoutEffect(() => {
+    if (isShown) keyRule.noteShown(Date.now());
+  }, [isShown]);
   const isLoadedEarly = conversation !== undefined && early !== undefined;
   useLayoutEffect(() => {
     if (!isLoadedEarly || composer.current === null) return;
@@ -115,13 +120,20 @@ export function Conversation({
     return () => clearTimeout(timer);
   }, [isVisible, hasNewer, isLoaded, readSeq, lastSeq, tenantId, id]);
 
+  const isResolving = useRef(false);
   const resolve = () => {
-    // An assignment that the hub still works on must not swallow the key.
-    if (conversation === undefined || actions.isUpdating) return;
+    // An assignment that the hub still works on must not swallow the key. A second key can arrive before the page shows
+    // that the hub works.
+    if (conversation === undefined || actions.isUpdating || isResolving.current) return;
+    isResolving.current = true;
     const isActive = conversation.status === 'open' || conversation.status === 'pending';
     // While the hub worked, the agent may have opened a dialog of this conversation.
     const leave = () => document.querySelector('dialog[open]') === null && onLeave();
-    background((isActive ? actions.resolve().then(leave) : actions.change({ status: 'open' })).catch(noteFailure));
+    background(
+      (isActive ? actions.resolve().then(leave) : actions.change({ status: 'open' }))
+        .catch(noteFailure)
+        .finally(() => (isResolving.current = false)),
+    );
   };
   useImperativeHandle(ref, () => ({
     resolve,

@@ -16,7 +16,6 @@ import type { DraftKind } from './draft-text.ts';
 import { earlyTexts, setEarlyText } from './early-text.tsx';
 import { HelpDialog } from './help-dialog.tsx';
 import type { InboxSearch } from './inbox-search.ts';
-import { surpriseMs } from './key-rule.ts';
 import { ListHeader } from './list-header.tsx';
 import { InboxLiveProvider } from './live.tsx';
 import { SearchResults } from './search-results.tsx';
@@ -40,20 +39,23 @@ function useTabTitle(): void {
 const fastMs = 400;
 const settleMs = 200;
 
-/** The conversation to show. An agent who holds a key passes many that need no requests. */
-function useSettled(id: string | undefined): string | undefined {
+/**
+ * The conversation to show. An agent who holds a key passes many that need no requests. `isMeant` is whether the agent
+ * writes in this one.
+ */
+function useSettled(id: string | undefined, isMeant: boolean): string | undefined {
   const [settled, setSettled] = useState(id);
   const changedAt = useRef(0);
   useLayoutEffect(() => {
     const isFast = Date.now() - changedAt.current < fastMs;
     changedAt.current = Date.now();
-    if (!isFast) {
+    if (!isFast || isMeant) {
       setSettled(id);
       return;
     }
     const timer = setTimeout(() => setSettled(id), settleMs);
     return () => clearTimeout(timer);
-  }, [id]);
+  }, [id, isMeant]);
   return settled;
 }
 
@@ -67,10 +69,9 @@ function Inbox() {
   const [dialog, setDialog] = useState<'help' | 'start' | null>(null);
   const searchField = useRef<HTMLInputElement>(null);
   const controls = useRef<ConversationControls>(null);
-  const settled = useSettled(search.conversation);
-  const { texts } = useStore(earlyTexts);
-  // An agent who writes means this conversation.
-  const isShown = settled === search.conversation || texts[search.conversation ?? ''] !== undefined;
+  const isMeant = useStore(earlyTexts).texts[search.conversation ?? ''] !== undefined;
+  const settled = useSettled(search.conversation, isMeant);
+  const isShown = settled === search.conversation || isMeant;
   // The shell shows one more line then.
   const hasBanner = !useStore(liveState).isConnected;
   useTabTitle();
@@ -95,7 +96,7 @@ function Inbox() {
     // While the hub worked, the agent may have opened another conversation or page, or have begun to write.
     const isOpen = (router.latestLocation.search as InboxSearch).conversation === search.conversation;
     if (index === -1 || !isOpen || controls.current?.isWriting() === true) return;
-    keyRule.noteQuiet(Date.now(), surpriseMs);
+    keyRule.noteSurprise(Date.now());
     go(opening(next?.id, next?.at), true);
   };
   const write = (kind: DraftKind) => {

@@ -45,6 +45,23 @@ describe('a letter is a command', () => {
     rule.noteDeliberateAct();
     expect(rule.accepts(1_000_001)).toBe(true);
   });
+  test('not immediately after a conversation appeared that opened by itself, however late it appeared', () => {
+    const rule = new KeyRule();
+    rule.noteSurprise(0);
+    rule.noteShown(5_000);
+    expect(rule.accepts(5_100)).toBe(false);
+  });
+  test('after a conversation appeared that the agent opened or has acted on', () => {
+    const rule = new KeyRule();
+    rule.noteShown(0);
+    expect(rule.accepts(1)).toBe(true);
+    for (const act of [() => rule.noteDeliberateAct(), () => rule.accepts(5_000)]) {
+      rule.noteSurprise(1);
+      act();
+      rule.noteShown(5_000);
+      expect(rule.accepts(5_001)).toBe(true);
+    }
+  });
 });
 
 test('the key that ends a composition in Safari belongs to the input method', () => {

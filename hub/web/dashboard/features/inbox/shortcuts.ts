@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { useEffect, useLayoutEffect, useRef } from 'react';
 import { isComposing, KeyRule, shortcutName } from './key-rule.ts';
 
 /** Whether keys belong to an element, because it takes text or is in a dialog. */
@@ -18,7 +18,8 @@ export const keyRule = new KeyRule();
 /** Calls the function of a key. Letters are commands only when `KeyRule` accepts them. */
 export function useShortcuts(keys: Readonly<Record<string, (() => void) | undefined>>): void {
   const latest = useRef(keys);
-  useEffect(() => {
+  // A key can follow before the browser has painted what it acts on.
+  useLayoutEffect(() => {
     latest.current = keys;
   });
   useEffect(() => {
