@@ -226,8 +226,15 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await expect.poll(async () => (await conversationOf(one.conversationId)).priority).toBe('urgent');
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await keyboard.press('s');
-    await page.getByRole('button', { name: 'For 1 hour' }).click();
-    await expect.poll(async () => (await conversationOf(one.conversationId)).snoozedUntil).not.toBeNull();
+    // The first choice has the focus, and arrow keys move it.
+    const focused = () => page.evaluate<string>('document.activeElement.textContent');
+    await expect.poll(focused).toContain('For 1 hour');
+    await keyboard.press('ArrowDown');
+    expect(await focused()).toContain('For 3 hours');
+    await keyboard.press('ArrowUp');
+    await keyboard.press('Enter');
+    await page.getByText(/^Conversation snoozed until /).waitFor();
+    expect((await conversationOf(one.conversationId)).snoozedUntil).not.toBeNull();
     // The next conversation of the view opens.
     await heading('Key two').waitFor();
     await row(page, 'Key one').waitFor({ state: 'hidden' });
@@ -238,7 +245,8 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await keyboard.press('e');
     await page.getByText('Conversation resolved').waitFor();
     expect((await conversationOf(two.conversationId)).status).toBe('resolved');
-    await page.getByRole('button', { name: 'Undo' }).click();
+    const resolved = page.getByText('Conversation resolved').locator('..');
+    await resolved.getByRole('button', { name: 'Undo' }).click();
     await expect.poll(async () => (await conversationOf(two.conversationId)).status).toBe('open');
     expect(await one.hears()).toEqual([]);
     await keyboard.press('?');
@@ -254,6 +262,16 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await reply(page).fill('Enter sends now');
     await keyboard.press('Enter');
     await expect.poll(() => one.hears()).toEqual(['Enter sends now']);
+    // Enter sends the first message to a known visitor, too.
+    await keyboard.press('Escape');
+    await keyboard.press('c');
+    await page.getByRole('combobox', { name: 'Find a visitor' }).fill('Key two');
+    await keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Write to Key two' }).waitFor();
+    await keyboard.type('Are you there?');
+    await keyboard.press('Enter');
+    await page.getByText('This visitor has a conversation that is not closed').waitFor();
+    expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('Are you there?');
   });
 
   test('keys act once and only on the open conversation, and a slow answer opens nothing', async () => {

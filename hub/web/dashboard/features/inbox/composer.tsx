@@ -19,6 +19,7 @@ import { isComposing } from './key-rule.ts';
 import { useInboxLive } from './live.tsx';
 import { NewerReplies, useNewerReplies } from './newer-replies.tsx';
 import { usePeople } from './people.ts';
+import { isSendKey } from './send-key.ts';
 import { keyRule } from './shortcuts.ts';
 import { Suggestion, useSuggestion } from './suggestion.tsx';
 import type { Thread } from './thread.ts';
@@ -141,9 +142,7 @@ export function Composer({
 
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (isComposing(event.nativeEvent)) return;
-    const isSendKey =
-      event.key === 'Enter' && !event.shiftKey && (event.ctrlKey || event.metaKey || (enterSends && !event.altKey));
-    if (isSendKey) {
+    if (isSendKey(event, enterSends)) {
       event.preventDefault();
       // A held key must not send what the agent writes next, or pass a reply of a colleague.
       if (!event.repeat) background(send());

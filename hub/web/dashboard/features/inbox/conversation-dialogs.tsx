@@ -23,12 +23,15 @@ interface DialogProps {
 /** A choice that takes effect immediately. */
 function Choice({
   isChosen = false,
+  isFirst = false,
   isDisabled,
   onChoose,
   note,
   children,
 }: {
   isChosen?: boolean;
+  /** Gets the focus when the dialog opens. */
+  isFirst?: boolean;
   isDisabled: boolean;
   onChoose: () => void;
   note?: ReactNode;
@@ -38,13 +41,34 @@ function Choice({
     <button
       type="button"
       aria-pressed={isChosen}
-      disabled={isDisabled}
-      onClick={onChoose}
-      className="flex w-full items-baseline gap-3 rounded-(--radius-medium) px-3 py-2 text-start hover:bg-hover disabled:opacity-55 aria-pressed:bg-accent-muted aria-pressed:font-semibold"
+      aria-disabled={isDisabled}
+      autoFocus={isFirst}
+      onClick={isDisabled ? undefined : onChoose}
+      className="flex w-full items-baseline gap-3 rounded-(--radius-medium) px-3 py-2 text-start hover:bg-hover aria-disabled:opacity-55 aria-pressed:bg-accent-muted aria-pressed:font-semibold"
     >
       <span className="min-w-0 wrap-anywhere">{children}</span>
       {note !== undefined && <span className="ms-auto text-sm whitespace-nowrap text-text-muted">{note}</span>}
     </button>
+  );
+}
+
+/** Choices between which the arrow keys move. */
+function Choices({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div
+      role="group"
+      aria-label={label}
+      onKeyDown={(event) => {
+        const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+        if (step === 0) return;
+        event.preventDefault();
+        const buttons = [...event.currentTarget.querySelectorAll('button')];
+        const index = buttons.indexOf(document.activeElement as HTMLButtonElement);
+        buttons[(index + step + buttons.length) % buttons.length]?.focus();
+      }}
+    >
+      {children}
+    </div>
   );
 }
 
@@ -57,20 +81,25 @@ export function AssignDialog({ conversation, actions, onClose }: DialogProps) {
   return (
     <Dialog title={inbox.assignTitle} onClose={onClose}>
       <ErrorNote error={actions.error} />
-      {sorted.map(({ userId, presence, openConversations }) => (
-        <Choice
-          key={userId}
-          isChosen={userId === conversation.assignedUserId}
-          isDisabled={actions.isBusy}
-          onChoose={() => assign(userId)}
-          note={`${presence === 'offline' ? common.status.offline : inbox.presences[presence]} · ${format(inbox.openCount, { count: openConversations })}`}
-        >
-          {userId === ownId ? inbox.assignToMe : nameOf(userId)}
-        </Choice>
-      ))}
-      <Choice isChosen={conversation.assignedUserId === null} isDisabled={actions.isBusy} onChoose={() => assign(null)}>
-        {inbox.assignNobody}
-      </Choice>
+      <Choices label={inbox.assignTitle}>
+        {sorted.map(({ userId, presence, openConversations }, index) => (
+          <Choice
+            key={userId}
+            isChosen={userId === conversation.assignedUserId}
+            isFirst={index === 0}
+            isDisabled={actions.isBusy}
+            onChoose={() => assign(userId)}
+            note={`${presence === 'offline' ? common.status.offline : inbox.presences[presence]} · ${format(inbox.openCount, { count: openConversations })}`}
+          >
+            {userId === ownId ? inbox.assignToMe : nameOf(userId)}
+          </Choice>
+        ))}
+        {conversation.assignedUserId !== null && (
+          <Choice isDisabled={actions.isBusy} onChoose={() => assign(null)}>
+            {inbox.assignNobody}
+          </Choice>
+        )}
+      </Choices>
     </Dialog>
   );
 }
@@ -99,9 +128,9 @@ export function SnoozeDialog({ conversation, actions, onClose, onSnoozed }: Dial
   const isSnoozed = snoozedUntil !== null && Date.parse(snoozedUntil) > Date.now();
   const snooze = (until: Date | null) =>
     background(
-      actions
-        .change({ snoozedUntil: until === null ? null : until.toISOString() })
-        .then(until === null ? onClose : onSnoozed, noteFailure),
+      until === null
+        ? actions.change({ snoozedUntil: null }).then(onClose, noteFailure)
+        : actions.snooze(until).then(onSnoozed, noteFailure),
     );
   const daysToMonday = (8 - now.getDay()) % 7 || 7;
   const choices: readonly (readonly [label: string, until: Date])[] = [
@@ -122,16 +151,24 @@ export function SnoozeDialog({ conversation, actions, onClose, onSnoozed }: Dial
         )}
       </p>
       <ErrorNote error={actions.error} />
-      {isSnoozed && (
-        <Choice isDisabled={actions.isBusy} onChoose={() => snooze(null)}>
-          {inbox.wakeNow}
-        </Choice>
-      )}
-      {choices.map(([label, until]) => (
-        <Choice key={label} isDisabled={actions.isBusy} onChoose={() => snooze(until)} note={shortDateTime(until, now)}>
-          {label}
-        </Choice>
-      ))}
+      <Choices label={inbox.snoozeTitle}>
+        {isSnoozed && (
+          <Choice isFirst isDisabled={actions.isBusy} onChoose={() => snooze(null)}>
+            {inbox.wakeNow}
+          </Choice>
+        )}
+        {choices.map(([label, until], index) => (
+          <Choice
+            key={label}
+            isFirst={!isSnoozed && index === 0}
+            isDisabled={actions.isBusy}
+            onChoose={() => snooze(until)}
+            note={shortDateTime(until, now)}
+          >
+            {label}
+          </Choice>
+        ))}
+      </Choices>
       <form
         className="mt-3 flex flex-wrap items-end gap-2 border-t pt-3"
         onSubmit={(event) => {
@@ -172,20 +209,21 @@ export function StatusDialog({ conversation, actions, onClose }: DialogProps) {
     <Dialog title={inbox.statusAndPriority} onClose={onClose}>
       <ErrorNote error={actions.error} />
       <div className="grid gap-4 sm:grid-cols-2">
-        <div role="group" aria-label={inbox.status}>
+        <Choices label={inbox.status}>
           <h3 className="mb-1 text-text-muted">{inbox.status}</h3>
           {statuses.map((status) => (
             <Choice
               key={status}
               isChosen={conversation.status === status}
+              isFirst={conversation.status === status}
               isDisabled={actions.isBusy}
               onChoose={() => change({ status })}
             >
               {common.status[status]}
             </Choice>
           ))}
-        </div>
-        <div role="group" aria-label={inbox.priority}>
+        </Choices>
+        <Choices label={inbox.priority}>
           <h3 className="mb-1 text-text-muted">{inbox.priority}</h3>
           {priorities.map((priority) => (
             <Choice
@@ -197,7 +235,7 @@ export function StatusDialog({ conversation, actions, onClose }: DialogProps) {
               {inbox.priorities[priority]}
             </Choice>
           ))}
-        </div>
+        </Choices>
       </div>
       <form
         className="mt-3 border-t pt-3"

@@ -7,6 +7,7 @@ import { useStore } from '../../app/use-store.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { StatusPill } from '../../ui/status.tsx';
+import { LocalTime, TextWithTime } from '../../ui/time.tsx';
 import type { ConversationDialog } from './conversation-dialogs.tsx';
 import { useInboxLive } from './live.tsx';
 import { usePeople, useVisitorName } from './people.ts';
@@ -78,6 +79,11 @@ export function ConversationHeader({
           </h2>
           <p className="flex flex-wrap gap-x-2 text-sm text-text-muted">
             <span>{visibleLine(ownerOf(conversation))}</span>
+            {isSnoozed && (
+              <span>
+                <TextWithTime text={inbox.snoozedUntil} time={<LocalTime at={snoozedUntil} />} />
+              </span>
+            )}
             {priority !== 'normal' && <span>{inbox.priorities[priority]}</span>}
             {environment === 'test' && <span>{common.test}</span>}
             <Viewers conversation={conversation} />
@@ -98,7 +104,7 @@ export function ConversationHeader({
           <Button size="small" aria-label={inbox.assign} title={inbox.assign} onClick={() => onShow('assign')}>
             <UserPlus size={15} aria-hidden />
             <span className="hidden @md:inline">{inbox.assign}</span>
-            <Key>A</Key>
+            <Key>⇧A</Key>
           </Button>
           <Button size="small" variant="primary" isBusy={actions.isBusy} onClick={onResolve}>
             {isActive ? <Check size={15} aria-hidden /> : <RotateCcw size={15} aria-hidden />}

@@ -2,11 +2,14 @@ import { useEffect, useRef, useState } from 'react';
 import { ApiError } from '../../../../../shared/client/client.ts';
 import { useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { preferences } from '../../app/preferences.ts';
 import { useTenantId } from '../../app/session.tsx';
+import { useStore } from '../../app/use-store.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { Field, TextArea } from '../../ui/form.tsx';
 import { useInboxLive } from './live.tsx';
+import { isSendKey } from './send-key.ts';
 
 /** The conversation that a refusal names, in which the agent can reply. */
 function conversationOf(error: unknown): string | null {
@@ -31,6 +34,7 @@ export function StartForm({
   const { inbox, common } = words;
   const tenantId = useTenantId();
   const live = useInboxLive();
+  const { enterSends } = useStore(preferences);
   const [content, setContent] = useState(unsent.get(visitorId) ?? '');
   const isShown = useRef(false);
   useEffect(() => {
@@ -73,9 +77,9 @@ export function StartForm({
               unsent.set(visitorId, event.target.value);
             }}
             onKeyDown={(event) => {
-              if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
+              if (!isSendKey(event, enterSends)) return;
               event.preventDefault();
-              send();
+              if (!event.repeat) send();
             }}
           />
         )}
@@ -107,7 +111,7 @@ export function StartForm({
           variant="primary"
           isBusy={start.isPending}
           disabled={content.trim() === ''}
-          title={inbox.sendWithKeys}
+          title={enterSends ? inbox.sendWithEnter : inbox.sendWithKeys}
         >
           {inbox.send}
         </Button>

@@ -18,7 +18,8 @@ export function useConversationActions(conversation: InboxConversation | undefin
   const cache = useQueryClient();
   const tenantId = useTenantId();
   const live = useInboxLive();
-  const { inbox } = useLanguage().words;
+  const { words, format, shortDateTime } = useLanguage();
+  const { inbox } = words;
   const errorText = useErrorText();
   const { ownId } = usePeople();
   const show = (answer: InboxConversation) => {
@@ -45,6 +46,17 @@ export function useConversationActions(conversation: InboxConversation | undefin
         forMs: undoMs,
         undoKey: 'Z',
         undo: () => background(change({ status }).catch(showFailure)),
+      });
+    },
+    /** Snoozes the conversation and offers to undo it. */
+    async snooze(until: Date) {
+      if (conversation === undefined) return;
+      const { snoozedUntil } = conversation;
+      await change({ snoozedUntil: until.toISOString() });
+      showToast(format(inbox.snoozedToast, { time: shortDateTime(until, new Date()) }), {
+        forMs: undoMs,
+        undoKey: 'Z',
+        undo: () => background(change({ snoozedUntil }).catch(showFailure)),
       });
     },
     /** Fails if another member was assigned meanwhile, so that an agent does not take over a conversation by accident. */

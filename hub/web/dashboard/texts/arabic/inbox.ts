@@ -138,6 +138,7 @@ export const inbox: typeof english = {
   snoozeTitle: 'تأجيل المحادثة',
   snoozeText: 'تختفي المحادثة من طرق العرض حتى هذا الوقت أو حتى يكتب الزائر.',
   snoozedUntil: 'مؤجّلة حتى {time}',
+  snoozedToast: 'تم تأجيل المحادثة حتى {time}',
   snoozeHour: 'لمدة ساعة',
   snoozeHours: 'لمدة 3 ساعات',
   snoozeTomorrow: 'حتى صباح الغد',

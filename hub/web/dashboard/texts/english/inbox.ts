@@ -136,6 +136,7 @@ export const inbox = {
   snoozeTitle: 'Snooze the conversation',
   snoozeText: 'The conversation leaves your views until this time, or until the visitor writes.',
   snoozedUntil: 'Snoozed until {time}',
+  snoozedToast: 'Conversation snoozed until {time}',
   snoozeHour: 'For 1 hour',
   snoozeHours: 'For 3 hours',
   snoozeTomorrow: 'Until tomorrow morning',

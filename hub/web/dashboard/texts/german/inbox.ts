@@ -138,6 +138,7 @@ export const inbox: typeof english = {
   snoozeTitle: 'Unterhaltung zurückstellen',
   snoozeText: 'Die Unterhaltung verlässt Ihre Ansichten bis zu dieser Zeit, oder bis der Besucher schreibt.',
   snoozedUntil: 'Zurückgestellt bis {time}',
+  snoozedToast: 'Unterhaltung bis {time} zurückgestellt',
   snoozeHour: 'Für 1 Stunde',
   snoozeHours: 'Für 3 Stunden',
   snoozeTomorrow: 'Bis morgen früh',
