@@ -1,6 +1,7 @@
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { avoidPeriodEnd, hourMs } from '../fixtures/avoid-period-end.ts';
 import { startShop } from '../fixtures/chat-shop.ts';
 import type { Shop } from '../fixtures/chat-shop.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -331,6 +332,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     const { siteKey, set } = await chatScene(limitedHub);
     await using site = await startShop({ hubUrl: limitedHub.url, siteKey });
     await set({ allowedOrigins: [site.origin], allowAnonymous: true, preChat: { name: 'off', email: 'off' } });
+    await avoidPeriodEnd(hourMs);
     await limitedHub.client().call('openVisitorSession', { body: { siteKey } });
     await using context = await newContext();
     const { page } = await openTab(context);

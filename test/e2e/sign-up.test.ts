@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { avoidPeriodEnd, minuteMs } from '../fixtures/avoid-period-end.ts';
 import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { canOpenDashboard, openDashboard, startDashboardBrowser } from '../fixtures/dashboard.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -242,6 +243,7 @@ describe.skipIf(!canOpenDashboard)('the sign-up page (needs Chromium)', () => {
       { SIGN_IN_RATE_LIMIT_PER_MINUTE: '2', TRUSTED_PROXIES: '127.0.0.1' },
       hub.database,
     );
+    await avoidPeriodEnd(minuteMs);
     const { email } = newPerson();
     const address = '203.0.113.77';
     const status = async () => (await post({ email }, limited.url, address)).status;
