@@ -367,9 +367,9 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     await page.mouse.wheel(0, 5200);
     // The second page is loaded when its rows come near.
     await expect.poll(() => page.locator('table').getAttribute('aria-rowcount').then(Number)).toBeGreaterThan(120);
-    const box = page.locator('tr[aria-rowindex] input[type=checkbox]').nth(12);
-    const label = (await box.getAttribute('aria-label')) as string;
-    await box.check();
+    const boxes = page.locator('tr[aria-rowindex] input[type=checkbox]');
+    const label = (await boxes.nth(12).getAttribute('aria-label')) as string;
+    await page.getByLabel(label).check();
     const topOf = () => page.getByLabel(label).evaluate((element) => Math.round(element.getBoundingClientRect().top));
     const scroll = () => page.evaluate<number>('scrollY');
     await expect.poll(scroll).toBeGreaterThan(500);
@@ -390,6 +390,8 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
   });
 
   test('closing the dialog stops the cancellation of many runs, and shows what was done', async () => {
+    const query = { workflowId: workflows.get('greet'), statuses: 'queued,running' };
+    await expect.poll(async () => (await workspace.api.call('listAutomationRuns', { query })).data).toEqual([]);
     await using tab = await open('/app/runs');
     const { page } = tab;
     await page.locator('[data-run]').first().waitFor();
