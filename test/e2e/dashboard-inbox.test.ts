@@ -96,8 +96,16 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await row(page, 'Maria').click();
     await messages(page).getByText('Is the ferry running?').waitFor();
     const chat = await openVisitor(hub.url, maria.token);
-    chat.send({ type: 'typing', typing: true });
-    await page.getByText('Maria is typing…').waitFor();
+    // A page repeats it, because agents whose connection is not open yet miss it.
+    await expect
+      .poll(
+        () => {
+          chat.send({ type: 'typing', typing: true });
+          return page.getByText('Maria is typing…').isVisible();
+        },
+        { interval: 1_000 },
+      )
+      .toBe(true);
     await reply(page).pressSequentially('Yes, at 10:30.');
     await expect
       .poll(() => chat.frames.some((frame) => frame.type === 'typing' && frame.who === 'agent' && frame.typing))
@@ -204,7 +212,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     const [one, two] = [await visitor('Key one'), await visitor('Key two')];
     await two.say('second');
     await one.say('first');
-    await using tab = await open('/app/inbox?view=unassigned');
+    await using tab = await open('/app/inbox?view=unassigned', { keepsUndo: true });
     const { page } = tab;
     const { keyboard } = page;
     const heading = (name: string) => page.getByRole('heading', { level: 2, name }).first();
@@ -687,15 +695,25 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await reply(page).fill('My answer');
     await replyAs(ben, maria.conversationId, 'Ben was faster');
     await reply(page).focus();
+    // The key is repeated and pressed again as soon as the reply of the colleague shows, however slow this machine is:
+    // after a second, it counts as read.
+    await page.evaluate(`window.isPressed = new Promise((done) => {
+      const observer = new MutationObserver(() => {
+        if (!document.body.innerText.includes('Ben replied while you were writing.')) return;
+        observer.disconnect();
+        for (const repeat of [true, true, true, false])
+          document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true, repeat, bubbles: true }));
+        done(true);
+      });
+      observer.observe(document.body, { childList: true, subtree: true, characterData: true });
+    }); undefined;`);
     await page.keyboard.down('Control');
     await page.keyboard.down('Enter');
     const banner = page.getByText('Ben replied while you were writing.');
     const isShown = banner.waitFor().then(() => true);
     while (!(await Promise.race([isShown, page.keyboard.down('Enter').then(() => false)])));
-    for (let count = 0; count < 3; count += 1) await page.keyboard.down('Enter');
+    await page.evaluate('window.isPressed');
     await page.keyboard.up('Enter');
-    // The second key press follows immediately.
-    await page.keyboard.press('Enter');
     expect(await maria.hears()).toEqual(['Ben was faster']);
     expect(await reply(page).inputValue()).toBe('My answer');
     await expect.poll(() => sendButton(page).isEnabled()).toBe(true);
@@ -826,7 +844,7 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
   test('Z undoes Resolve, and files beyond five are named', async () => {
     const maria = await visitor('Undone');
     await maria.say('Hello?');
-    await using tab = await openConversation(maria.conversationId);
+    await using tab = await openConversation(maria.conversationId, { keepsUndo: true });
     const { page } = tab;
     await messages(page).getByText('Hello?').waitFor();
     await page.keyboard.press('e');

@@ -23,7 +23,7 @@ describe.skipIf(!canOpenDashboard)(
 
     test('an entry is added, found by a question, edited and deleted; the change of a colleague at the same time is kept', async () => {
       const { jwt, session, tenantId } = await hub.workspace();
-      await using tab = await open('/app/knowledge', jwt);
+      await using tab = await open('/app/knowledge', jwt, { keepsUndo: true });
       const { page } = tab;
       await page.getByText('No entries yet').waitFor();
       await page.getByRole('button', { name: 'Add entry' }).click();
