@@ -120,6 +120,8 @@ test('the page has no inline code, contains no user data, cannot be framed, and 
 
 describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () => {
   test('a user signs in, holds the button to speak, and sees and hears the answer with the duration of each stage', async () => {
+    // Longer than a slow page can be busy, so that it notices the sound.
+    speech.reply = ({ kind }) => (kind === 'transcription' ? question : { sound: [tone(2, 24_000)] });
     await using tab = await openTab(browser, { viewport: { width: 900, height: 760 } });
     const { page } = tab;
     await listenToPage(page);
