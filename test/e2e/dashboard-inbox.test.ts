@@ -162,6 +162,19 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await reply(page).fill('My answer');
     await page.getByText('Not connected.').waitFor();
     expect(await sendButton(page).isDisabled()).toBe(true);
+    // The banner of the page is above the inbox, which fills the rest.
+    const banner = page.getByText('No live updates at the moment.');
+    await banner.waitFor();
+    const edges = () =>
+      page.evaluate<[number, number]>(`(() => {
+        const inbox = document.querySelector('h1').parentElement.getBoundingClientRect();
+        const banner = document.querySelector('main > [role=status]').getBoundingClientRect();
+        return [Math.round(inbox.top - banner.bottom), Math.round(innerHeight - inbox.bottom)];
+      })()`);
+    const [above, below] = await edges();
+    expect(above).toBeGreaterThan(0);
+    expect(below).toBeGreaterThanOrEqual(0);
+    expect(below).toBeLessThan(4);
     await replyAs(ben, maria.conversationId, 'Ben was faster');
     await page.context().setOffline(false);
     await page.getByText('Ben replied while you were writing.').waitFor();

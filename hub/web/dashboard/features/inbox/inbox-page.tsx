@@ -126,8 +126,10 @@ function Inbox() {
 
   return (
     <div
-      className={`-mx-4 -my-4 flex bg-surface md:-mx-6 md:-my-4.5 ${
-        hasBanner ? 'h-[calc(100dvh-6.5rem)] md:h-[calc(100dvh-3.5rem)]' : 'h-[calc(100dvh-3.1rem)] md:h-dvh'
+      className={`-mx-4 -mb-4 flex bg-surface md:-mx-6 md:-mb-4.5 ${
+        hasBanner
+          ? 'h-[calc(100dvh-8.1rem)] border-t md:h-[calc(100dvh-3.9rem)]'
+          : '-mt-4 h-[calc(100dvh-3.1rem)] md:-mt-4.5 md:h-dvh'
       }`}
     >
       <h1 className="sr-only">{common.inbox}</h1>
