@@ -226,9 +226,19 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     expect((await read(id)).status).toBe('pending');
   });
 
-  test('who may not decide reads why, and who can', async () => {
+  test('who may not decide reads why, and who can, and the menu counts only what the user can decide', async () => {
     const id = await askForProgram('own-command', ['uname']);
     await using tab = await open(`/app/approvals/${id}`, { session: sessions.ann });
+    const { data } = await hub.client(sessions.ann).call('listAutomationApprovalSummaries', {
+      query: { status: 'pending', limit: 100 },
+    });
+    const own = data.filter(({ canDecide }) => canDecide).length;
+    expect(own).toBeLessThan(data.length);
+    const link = tab.page
+      .getByRole('navigation')
+      .getByRole('link', { name: /^Approvals/ })
+      .first();
+    await expect.poll(() => link.textContent()).toBe(own === 0 ? 'Approvals' : `Approvals${own}`);
     const panel = tab.page.getByRole('region', { name: 'Your decision' });
     await panel.getByText('You cannot decide this approval').waitFor();
     const { refusal } = await read(id);

@@ -133,7 +133,7 @@ describe.skipIf(!canOpenDashboard)('the POST requests of the dashboard (needs Ch
     await page.goto(`${hub.url}/app/settings/members`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.waitForURL(`${hub.url}/`);
+    await page.waitForURL(`${hub.url}/sign-in`);
 
     const operations = posts.map(({ path }) => path.replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, 'ID'));
     expect(operations).toEqual(

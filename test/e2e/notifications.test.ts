@@ -280,7 +280,7 @@ describe.skipIf(notificationBrowser === null)('the notifications of a browser (n
     };
     await expect.poll(age).toBeLessThan(86_400_000);
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.waitForURL(`${hub.url}/`);
+    await page.waitForURL(`${hub.url}/sign-in`);
     expect(await browserSubscription(page)).toBeNull();
     const again = await signIn(page, member.email);
     expect((await again.call('readPushState', {})).subscriptions).toEqual([]);

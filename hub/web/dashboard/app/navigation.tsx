@@ -46,7 +46,7 @@ function Badge({ count, label, isAtLeast = false }: { count: number; label: stri
   );
 }
 
-/** Pending approvals that the badge counts at most. */
+/** Pending approvals that are read for the badge at most. It counts those that the user can decide. */
 const countedApprovals = 100;
 
 /** The links to the pages, with the numbers of approvals and conversations that wait. */
@@ -75,7 +75,7 @@ export function Navigation({ onNavigate }: { onNavigate: () => void }) {
       icon: ShieldCheck,
       badge: (
         <Badge
-          count={approvals.data?.data.length ?? 0}
+          count={approvals.data?.data.filter(({ canDecide }) => canDecide).length ?? 0}
           isAtLeast={approvals.data?.meta.nextCursor !== null}
           label={common.waitingCount}
         />

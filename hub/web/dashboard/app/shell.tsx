@@ -78,6 +78,7 @@ function UserMenu() {
             signOutOfBrowser(event);
           }}
         >
+          <input type="hidden" name="to" value="/sign-in" />
           <button type="submit" className="min-h-6 text-accent hover:underline">
             {common.signOut}
           </button>
