@@ -3,7 +3,7 @@ import type { ChatAiSettings } from '../../shared/contract/chat/ai-settings.ts';
 import { defaultChatAiSettings } from '../../shared/contract/chat/ai-settings.ts';
 import { aiChatScene } from '../fixtures/ai-chat-scene.ts';
 import type { AiChatScene } from '../fixtures/ai-chat-scene.ts';
-import { dayMs, avoidPeriodEnd } from '../fixtures/avoid-period-end.ts';
+import { dayMs, minuteMs, avoidPeriodEnd } from '../fixtures/avoid-period-end.ts';
 import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel } from '../fixtures/chat-model.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
@@ -177,6 +177,7 @@ describe('suggestions', () => {
   test('are limited to 20 per minute and agent', async () => {
     const visitor = await scene.visitor();
     await scene.sendAs(visitor, 'When?');
+    await avoidPeriodEnd(minuteMs);
     const outcomes = await Promise.allSettled(Array.from({ length: 22 }, () => suggest(visitor)));
     const refused = outcomes.filter(({ status }) => status === 'rejected');
     expect(refused).toHaveLength(2);

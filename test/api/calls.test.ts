@@ -11,7 +11,7 @@ import { personUsername } from '../../hub/products/calls/hosted/accounts.ts';
 import { fromCell, readCsv } from '../../hub/products/calls/records/csv.ts';
 import { Calls } from '../../hub/products/calls/records/index.ts';
 import type { CallRecord } from '../../shared/contract/calls/records.ts';
-import { dayMs, avoidPeriodEnd } from '../fixtures/avoid-period-end.ts';
+import { dayMs, minuteMs, avoidPeriodEnd } from '../fixtures/avoid-period-end.ts';
 import {
   kamailioStandIn,
   publicUrl,
@@ -529,6 +529,7 @@ describe('call records', () => {
   });
 
   test('are exported as JSON and as CSV without spreadsheet formulas, and imported from it byte for byte', async () => {
+    await avoidPeriodEnd(minuteMs);
     const { tenantId, session, jwt } = await hub.workspace();
     const target = await hub.workspace();
     const at = '2026-03-01T10:00:00.000Z';
@@ -686,6 +687,7 @@ describe('call records', () => {
   test('are exported by a signed-in user at most five times a minute, over all sessions', async () => {
     const { email, password, jwt } = await hub.workspace();
     const { token } = await hub.client().call('logIn', { body: { email, password } });
+    await avoidPeriodEnd(minuteMs);
     const statuses: number[] = [];
     for (let count = 0; count < 6; count += 1) {
       const headers = { authorization: `Bearer ${count % 2 === 0 ? jwt : token}` };
@@ -1001,11 +1003,12 @@ test('an address that sends too many unsigned events is limited, except for conn
   const carrier = twilioStandIn(authToken);
   const call = twilioCallback({ sid: 'CA1', startedAt: Date.now() }, 'ringing', 1, 0);
   expect((await carrier.send(fresh.url, url, call)).status).toBe(200);
+  await avoidPeriodEnd(minuteMs);
   const burst = () =>
     Promise.all(Array.from({ length: 130 }, () => carrier.send(fresh.url, url.replace(id, newId()), call)));
   let answers = await burst();
-  // A new minute may have started in between.
-  for (let more = 0; more < 2 && answers.every(({ status }) => status === 403); more += 1) answers = await burst();
+  // The hub may check all requests of a burst before it has counted them.
+  if (answers.every(({ status }) => status === 403)) answers = await burst();
   expect(new Set(answers.map(({ status }) => status).filter((status) => status !== 403))).toEqual(new Set([429]));
   expect(answers.find(({ status }) => status === 429)?.headers.has('retry-after')).toBe(true);
   expect((await carrier.send(fresh.url, url, call)).status).toBe(200);

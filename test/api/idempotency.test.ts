@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { operations } from '../../shared/contract/api.ts';
 import { allowsCaller } from '../../shared/contract/define.ts';
 import type { Operation } from '../../shared/contract/define.ts';
+import { avoidPeriodEnd, minuteMs } from '../fixtures/avoid-period-end.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startHubProcess } from '../fixtures/processes.ts';
@@ -151,6 +152,7 @@ describe('Idempotency-Key', () => {
     const own = await hub.workspace();
     await using limited = await startHub({ RATE_LIMIT_PER_MINUTE: '1' }, hub.database);
     const body = { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] };
+    await avoidPeriodEnd(minuteMs);
     await send(limited.url, 'GET', '/v1/automations/workflows', { headers: { 'x-api-key': own.key } });
     expect((await post('/v1/automations/workflows', 'eight', body, { apiKey: own.key, url: limited.url })).status).toBe(
       429,
