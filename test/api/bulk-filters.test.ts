@@ -104,7 +104,9 @@ test('each filter selects exactly the runs that the list shows with it, and none
   await hub.client().call('claimAutomationNode', {
     body: { pairingCode, device: { ...device, capabilities: ['node.ping'] } },
   });
-  const pinging = await create(workspace, [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }]);
+  // The runs of the offline node stay open during the whole test.
+  const input = { nodeId, waitMs: 300_000 };
+  const pinging = await create(workspace, [{ type: 'skill', skillId: 'node.ping', input }]);
   const atNode = [await start(workspace, pinging), await start(workspace, pinging)];
   const waiting = [await start(workspace, asking), await start(workspace, asking)];
   const failed = [await start(workspace, breaking), await start(workspace, breaking)];

@@ -57,15 +57,11 @@ let scene: ChatScene;
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'outrigger-files-'));
-  hub = await startHub(
-    {
-      RATE_LIMIT_PER_MINUTE: '1000000',
-      SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000',
-      ARTIFACTS_FOLDER: folder,
-    },
-    undefined,
-    { bodyLimits: { totalMs: 60_000, idleMs: 300 } },
-  );
+  hub = await startHub({
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000',
+    ARTIFACTS_FOLDER: folder,
+  });
   scene = await chatScene(hub);
 });
 afterAll(async () => {
@@ -275,10 +271,11 @@ describe('an upload is rejected', () => {
   });
 
   test('if it stops arriving, and nothing of it is kept', async () => {
+    await using impatient = await startHub({}, hub.database, { bodyLimits: { totalMs: 60_000, idleMs: 300 } });
     const visitor = await scene.visitor();
     const status = await new Promise<number | undefined>((done, fail) => {
       const sending = request(
-        `${hub.url}/widget/v1/files?name=a`,
+        `${impatient.url}/widget/v1/files?name=a`,
         { method: 'POST', headers: { authorization: `Bearer ${visitor.token}`, 'content-length': '1000' } },
         (response) => done(response.resume().statusCode),
       );

@@ -292,7 +292,7 @@ describe('a device that both processes have cached', () => {
     }
     const { runId } = await workspace.api.call('runAutomationSkill', {
       params: { skillId: 'node.ping' },
-      body: { input: { nodeId } },
+      body: { input: { nodeId, waitMs: 300_000 } },
     });
     const commandOf = async () =>
       (
