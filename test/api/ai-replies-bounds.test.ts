@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { aiChatScene } from '../fixtures/ai-chat-scene.ts';
 import type { AiChatScene } from '../fixtures/ai-chat-scene.ts';
+import { avoidPeriodEnd, dayMs } from '../fixtures/avoid-period-end.ts';
 import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel } from '../fixtures/chat-model.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -19,6 +20,7 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
+  await avoidPeriodEnd(dayMs);
   scene = await aiChatScene(hub);
   await scene.setAi({ enabled: true });
   model.requests.length = 0;

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { VisitorFrame } from '../../shared/contract/chat/live.ts';
 import { aiChatScene } from '../fixtures/ai-chat-scene.ts';
 import type { AiChatScene } from '../fixtures/ai-chat-scene.ts';
+import { avoidPeriodEnd, dayMs } from '../fixtures/avoid-period-end.ts';
 import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel, ChatModelReply } from '../fixtures/chat-model.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
@@ -42,6 +43,7 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
+  await avoidPeriodEnd(dayMs);
   scene = await aiChatScene(hub);
   await scene.setAi({ enabled: true });
   model.requests.length = 0;
@@ -497,6 +499,8 @@ describe('a hand-over', () => {
     const visitor = await scene.visitor();
     await scene.sendAs(visitor, 'When do you open?');
     await scene.settled();
+    // An agent counts as away 30 seconds after the last sign of life.
+    await scene.agent();
     await scene.sendAs(visitor, 'Let me talk to a human please');
     await scene.settled();
     expect(await scene.publicMessages(visitor)).toEqual([

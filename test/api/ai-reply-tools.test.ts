@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ChatAiSettings } from '../../shared/contract/chat/ai-settings.ts';
 import { aiChatScene } from '../fixtures/ai-chat-scene.ts';
 import type { AiChatScene } from '../fixtures/ai-chat-scene.ts';
+import { avoidPeriodEnd, dayMs } from '../fixtures/avoid-period-end.ts';
 import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel, ChatModelReply } from '../fixtures/chat-model.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
@@ -23,6 +24,7 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
+  await avoidPeriodEnd(dayMs);
   scene = await aiChatScene(hub);
   model.requests.length = 0;
 });

@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { aiChatScene } from '../fixtures/ai-chat-scene.ts';
 import type { AiChatScene } from '../fixtures/ai-chat-scene.ts';
+import { avoidPeriodEnd, dayMs } from '../fixtures/avoid-period-end.ts';
 import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel } from '../fixtures/chat-model.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -21,6 +22,7 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
+  await avoidPeriodEnd(dayMs);
   scene = await aiChatScene(hub);
   await scene.setAi({ enabled: true });
   model.answer = () => ({ reply: 'We open at nine.' });
@@ -28,8 +30,12 @@ beforeEach(async () => {
 
 const ofConversation = ({ conversationId }: TestVisitor) => ({ tenantId: scene.tenantId, id: conversationId });
 const turns = () => hub.database.query('SELECT * FROM chat_ai_turns WHERE tenant_id = $1', [scene.tenantId]);
-/** Moves a conversation one minute into the past. */
-const age = ({ conversationId }: TestVisitor) => ageConversations(hub.database, [conversationId], { minutes: 1 });
+/** Looks for messages without a turn, of which one is a minute old and another one is new. */
+async function sweepMissed(old: TestVisitor, young: TestVisitor): Promise<void> {
+  await ageConversations(hub.database, [old.conversationId], { minutes: 1 });
+  await ageConversations(hub.database, [young.conversationId], { seconds: 0 });
+  await hub.app.sweep();
+}
 
 test('a conversation that an agent continued under a version without owners stays with agents until it is returned', async () => {
   await scene.setAi({ enabled: false });
@@ -61,16 +67,14 @@ test('a conversation that an agent continued under a version without owners stay
 });
 
 test('a message without a turn, as an older version stores it, is also answered', async () => {
-  await scene.setAi({ debounceMs: 10_000 });
+  await scene.setAi({ debounceMs: 30_000 });
   const [visitor, other] = [await scene.visitor(), await scene.visitor()];
   for (const one of [visitor, other]) await scene.sendAs(one, 'When?');
   await removeAiTurns(hub.database, scene.tenantId);
-  await age(visitor);
-  await hub.app.sweep();
+  await sweepMissed(visitor, other);
   await expect.poll(() => scene.publicMessages(visitor)).toEqual(['visitor: When?', 'ai: We open at nine.']);
   await scene.settled();
-  await age(visitor);
-  await hub.app.sweep();
+  await sweepMissed(visitor, other);
   expect(await turns()).toEqual([]);
   expect(await scene.publicMessages(other)).toEqual(['visitor: When?']);
 });
@@ -92,7 +96,7 @@ test('a reply locks the assignment before the daily counts, even if the budget i
   const other = new Client({ connectionString: hub.database.url });
   await other.connect();
   onTestFinished(() => other.end());
-  await other.query(`BEGIN; SET LOCAL lock_timeout = '500ms'`);
+  await other.query('BEGIN');
   await other.query('SELECT FROM chat_widgets WHERE tenant_id = $1 FOR NO KEY UPDATE', [scene.tenantId]);
   released.resolve();
   const waiting = () =>
@@ -100,7 +104,7 @@ test('a reply locks the assignment before the daily counts, even if the budget i
       `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%chat_widgets%FOR NO KEY UPDATE%'`,
     );
   await expect.poll(async () => (await waiting()).length).toBe(1);
-  await other.query('SELECT FROM chat_ai_days WHERE tenant_id = $1 FOR NO KEY UPDATE', [scene.tenantId]);
+  await other.query('SELECT FROM chat_ai_days WHERE tenant_id = $1 FOR NO KEY UPDATE NOWAIT', [scene.tenantId]);
   await other.query('COMMIT');
   await scene.settled();
   expect((await scene.publicMessages(visitor)).at(-1)).toContain('ai: I am handing you over to a person.');
