@@ -203,12 +203,12 @@ describe('event streams of visitors', () => {
 
   test('are checked together, and end with their sessions', async () => {
     const visitors = await Promise.all(Array.from({ length: 8 }, () => scene.visitor()));
-    const leavers = await Promise.all(Array.from({ length: 5 }, () => scene.visitor()));
+    const leavers = await Promise.all(Array.from({ length: 12 }, () => scene.visitor()));
     const streams = await Promise.all(visitors.map(({ token }) => open(token)));
     const [first, ...others] = streams;
     using statements = watchStatements();
     await removeVisitorSessions(hub.database, visitors[0]?.conversationId as string);
-    for (const { api } of leavers) await api.call('endVisitorSession');
+    await Promise.all(leavers.map(({ api }) => api.call('endVisitorSession')));
     await expect
       .poll(() => first?.received.at(-1))
       .toMatchObject({ event: 'end', data: { code: 'chat_token_invalid' } });

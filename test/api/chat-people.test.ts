@@ -674,12 +674,14 @@ describe('retention', () => {
     const elsewhere = (await chat.call('createChatConversation', { body: { name: 'x' } })).id;
     await setConversationStatus(hub.database, [id, elsewhere], 'closed');
     await ageConversations(hub.database, [id, elsewhere], { days: 40 });
-    await own.session.call('putChatSettings', { params: { tenantId: own.tenantId }, body: { retentionDays: 30 } });
-    const swept = Promise.withResolvers<void>();
+    const [locked, swept] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const busy = hub.app.db.workspace(own.tenantId, async (tx) => {
       await setConversationStatus(connectionOf(tx), [id], 'open');
+      locked.resolve();
       await swept.promise;
     });
+    await locked.promise;
+    await own.session.call('putChatSettings', { params: { tenantId: own.tenantId }, body: { retentionDays: 30 } });
     await hub.app.sweep();
     swept.resolve();
     await busy;
