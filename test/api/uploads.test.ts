@@ -19,11 +19,14 @@ import { missingId, send } from '../fixtures/requests.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 import { ageArtifactUpload, setCommandLease, withdrawCommand } from '../fixtures/stage/nodes.ts';
 
-const bodyLimits = { totalMs: 700, idleMs: 700 };
+/** The limits of one process. A busy machine must not reach them between two pieces, or before an upload is authenticated. */
+const bodyLimits = { totalMs: 2_000, idleMs: 3_000 };
 const quotaMib = 8;
 let folder: string;
 let database: TestDatabase;
 let hub: TestHub;
+/** Another process, with low time limits of bodies. */
+let impatient: TestHub;
 let workspace: TestWorkspace;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'outrigger-artifacts-'));
@@ -31,11 +34,12 @@ beforeAll(async () => {
   hub = await startHub(
     { RATE_LIMIT_PER_MINUTE: '100000', ARTIFACTS_FOLDER: folder, ARTIFACTS_PER_WORKSPACE_MIB: String(quotaMib) },
     database,
-    { bodyLimits },
   );
+  impatient = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', ARTIFACTS_FOLDER: folder }, database, { bodyLimits });
   workspace = await hub.workspace();
 });
 afterAll(async () => {
+  await impatient[Symbol.asyncDispose]();
   await hub[Symbol.asyncDispose]();
   await database[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
@@ -563,7 +567,7 @@ test('partial bytes are limited to the declared size, and an interrupted upload 
 describe('a slow body', () => {
   /** Sends the request headers and then its body in pieces, until a response or the end of the connection. */
   function drip(head: string, pieces: Buffer[], everyMs: number): Promise<{ answer: string; sent: number }> {
-    const { hostname, port } = new URL(hub.url);
+    const { hostname, port } = new URL(impatient.url);
     return new Promise((done) => {
       const socket = connect(Number(port), hostname);
       let answer = '';
