@@ -396,6 +396,7 @@ test.each(scenarios.map((scenario, number) => [...scenario, number] as const))(
     const attempt = await prepare(await hub.workspace());
     const block = (index: number) => `2001:db8:${number.toString(16)}:${index.toString(16)}::1`;
     let answer: Response | undefined;
+    const from = Math.floor(Date.now() / 1000);
     // A window can end in between, so that as many requests are allowed again.
     for (let index = 0; index < 3 * (limit + 1) && answer === undefined; index += concurrent) {
       const indexes = Array.from({ length: concurrent }, (_value, offset) => index + offset);
@@ -409,6 +410,6 @@ test.each(scenarios.map((scenario, number) => [...scenario, number] as const))(
     expect([header('x-ratelimit-limit'), header('x-ratelimit-remaining')]).toEqual([String(limit), '0']);
     expect(header('retry-after')).toMatch(/^[1-9]\d*$/);
     expect(header('x-ratelimit-reset')).toMatch(/^\d+$/);
-    expect(Number(header('x-ratelimit-reset'))).toBeGreaterThanOrEqual(Math.floor(Date.now() / 1000));
+    expect(Number(header('x-ratelimit-reset'))).toBeGreaterThanOrEqual(from);
   },
 );
