@@ -8,7 +8,8 @@ import { settledRun } from '../fixtures/settled-run.ts';
 
 let hub: TestHub;
 beforeAll(async () => {
-  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000' });
+  // A node stays online for several heartbeats, longer than a test takes on a busy machine.
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', NODE_HEARTBEAT_SECONDS: '300' });
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
@@ -55,13 +56,17 @@ const ping = (input: object) => ({ type: 'skill', skillId: 'node.ping', input })
 
 /** Reports a result for the next command. */
 async function answer({ nodeId, device }: Paired, output: object): Promise<Record<string, unknown>> {
-  const { commands } = await device.call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 20 } });
-  const [command] = commands;
-  await device.call('completeAutomationNodeCommand', {
-    params: { id: nodeId, commandId: command?.id as string },
-    body: { status: 'succeeded', output: output as never },
-  });
-  return command?.input as Record<string, unknown>;
+  for (;;) {
+    // A command can take longer than one poll on a busy machine.
+    const poll = { params: { id: nodeId }, query: { wait: 20 } };
+    const [command] = (await device.call('pollAutomationNodeCommands', poll)).commands;
+    if (command === undefined) continue;
+    await device.call('completeAutomationNodeCommand', {
+      params: { id: nodeId, commandId: command.id },
+      body: { status: 'succeeded', output: output as never },
+    });
+    return command.input;
+  }
 }
 
 test('paired nodes of a workspace have unique names, and machines with the same name get a number', async () => {

@@ -169,7 +169,12 @@ test('a step that starts a workflow fails with timeout after its timeoutSeconds,
   const retry = { maxAttempts: 3, backoffSeconds: 0 };
   const runId = await begin(workspace, [{ ...spawn, timeoutSeconds: 1, retry, continueOnError: true }, log]);
   const run = await settledRun(workspace.api, runId);
-  const [started, ...others] = (await workspace.api.call('listAutomationRuns', { query: { workflowId: child } })).data;
+  const children = async () =>
+    (await workspace.api.call('listAutomationRuns', { query: { workflowId: child } })).data.map(({ id, status }) => ({
+      id,
+      status,
+    }));
+  const [started] = await children();
   expect(run).toMatchObject({
     status: 'succeeded',
     stepsResultJson: [
@@ -177,8 +182,7 @@ test('a step that starts a workflow fails with timeout after its timeoutSeconds,
       { status: 'succeeded' },
     ],
   });
-  expect(others).toEqual([]);
-  expect(started).toMatchObject({ status: 'waiting_approval' });
+  await expect.poll(children).toEqual([{ id: started?.id, status: 'waiting_approval' }]);
 });
 
 test('the end of a child run after the step timed out does not shorten a later delay', async () => {
@@ -194,7 +198,10 @@ test('the end of a child run after the step timed out does not shorten a later d
     const before = await waitOf(workspace, runId);
     const { data } = await workspace.api.call('listAutomationRuns', { query: { workflowId: child } });
     const params = { id: data[0]?.id as string };
-    const [approval] = (await workspace.api.call('listAutomationApprovals', { query: { runId: params.id } })).data;
+    const approvals = async () =>
+      (await workspace.api.call('listAutomationApprovals', { query: { runId: params.id } })).data;
+    await expect.poll(async () => (await approvals()).length).toBe(1);
+    const [approval] = await approvals();
     if (decision === 'cancelled') await workspace.api.call('cancelAutomationRun', { params });
     else
       await workspace.api.call('decideAutomationApproval', {

@@ -160,7 +160,7 @@ describe('a skill that is called directly', () => {
       Array.from({ length: 8 }, (_value, index) =>
         call(index % 2 === 0 ? 'log.write' : 'memory.read', {
           input: index % 2 === 0 ? { message: `m${index}` } : { key: 'k' },
-          timeoutSeconds: index + 1,
+          timeoutSeconds: index + 60,
         }),
       ),
     );
