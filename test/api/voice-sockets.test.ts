@@ -303,7 +303,8 @@ describe('exceeding a limit', () => {
     page.send(sound(silence(2, 8_000)));
     expect(await page.wait('error', 2)).toMatchObject({ code: 'payload_too_large' });
     const much = JSON.stringify({ type: 'nothing', data: 'x'.repeat(3 * 1024 * 1024) });
-    for (let count = 0; count < 4; count += 1) page.socket.send(much);
+    // More than the limit allows in half a minute, because a busy machine receives them slowly.
+    for (let count = 0; count < 8; count += 1) page.socket.send(much);
     await expect.poll(() => page.closed).toBe(voiceCloseCodes.tooMany);
   });
 
@@ -333,7 +334,7 @@ describe('exceeding a limit', () => {
   test('of the number or size of frames closes the connection', async () => {
     const { jwt } = await hub.workspace();
     const page = await open(jwt);
-    for (let count = 0; count < 2_500; count += 1) page.socket.send('{"type":"interrupt"}');
+    for (let count = 0; count < 10_000; count += 1) page.socket.send('{"type":"interrupt"}');
     await expect.poll(() => page.closed).toBe(voiceCloseCodes.tooMany);
     const next = await open(jwt);
     next.socket.send('x'.repeat(9 * 1024 * 1024));

@@ -477,7 +477,8 @@ describe('a carrier that', () => {
     await using _keeper = keep({ clock: fastClock(1) });
     await set(registrar);
     await shows({ state: 'rejected', lastCode: 401, lastReason: 'nonce_always_stale' });
-    expect(registrar.requests).toHaveLength(4);
+    // A request is sent again if its response is late, with the same number.
+    expect(new Set(registrar.requests.map(({ headers }) => headers['cseq'])).size).toBe(4);
   });
 
   test('closes each connection or does not speak SIP has the reason refused', async () => {
