@@ -185,7 +185,7 @@ test.each([
   ['limits', 'update workflows set limits = \'{"maxConcurrentRuns":1,"onLimit":"queue"}\' where tenant_id = $1'],
   [
     'quiet hours',
-    'insert into automation_policies (tenant_id, standing_orders, quiet_hours, approvals_required_for) values ($1, \'\', \'{"from":"00:00","to":"23:59","timezone":"UTC"}\', \'{}\')',
+    'insert into automation_policies (tenant_id, standing_orders, quiet_hours, approvals_required_for) values ($1, \'\', \'{"from":"00:00","to":"00:00","timezone":"UTC"}\', \'{}\')',
   ],
 ])('a run that %s may hold back is queued, with its wake-up, whatever room there is', async (_what, gate) => {
   const tenantId = await workspace();
@@ -548,7 +548,7 @@ test('a run that waited long for a worker of this process starts under the limit
   const accepted = await intake.accept({ definition: await definitionOf(tenantId, id), ...start });
   const { runId } = accepted as { runId: string };
   await database.query(
-    'insert into automation_policies (tenant_id, standing_orders, quiet_hours, approvals_required_for) values ($1, \'\', \'{"from":"00:00","to":"23:59","timezone":"UTC"}\', \'{}\')',
+    'insert into automation_policies (tenant_id, standing_orders, quiet_hours, approvals_required_for) values ($1, \'\', \'{"from":"00:00","to":"00:00","timezone":"UTC"}\', \'{}\')',
     [tenantId],
   );
   const engine = engineWith(logSkills());

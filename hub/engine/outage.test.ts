@@ -43,7 +43,7 @@ beforeAll(async () => {
     applicationName: 'test',
     onError: () => undefined,
     lockTimeoutMs: 200,
-    queryTimeoutMs: 1_000,
+    queryTimeoutMs: 10_000,
   });
   events = await PostgresEvents.connect(database.url, testSecrets, logger);
   const entitlements = Object.fromEntries(entitlementNames.map((name) => [name, true]));

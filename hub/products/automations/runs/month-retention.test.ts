@@ -36,7 +36,8 @@ beforeEach(async () => {
   months = new Months({ url: database.url, logger });
   folder = await mkdtemp(join(tmpdir(), 'outrigger-months-'));
   await database.query('drop table run_steps_first');
-  old = [-5, -4, -3].map((further) => monthStart(new Date(), further));
+  // January and February have 59 days, so that the month before them ends less than 60 days before March.
+  old = [-6, -5, -4].map((further) => monthStart(new Date(), further));
   await months.make(tables, undefined, old[0]);
   for (const [name, id] of Object.entries({ plain, own }))
     await database.query(`insert into tenants (id, name, entitlements) values ($1, $2, '{}')`, [id, name]);

@@ -267,7 +267,7 @@ test.each([
 });
 
 test.each([
-  ['quiet hours', `quiet_hours = '{"from":"00:00","to":"23:59","timezone":"UTC"}'`],
+  ['quiet hours', `quiet_hours = '{"from":"00:00","to":"00:00","timezone":"UTC"}'`],
   ['approvals', `approvals_required_for = '{log}'`],
 ])(
   'runs of schedules whose policy gets new %s while they fire are queued and start under the new policy',
