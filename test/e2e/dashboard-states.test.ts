@@ -58,32 +58,43 @@ const states: { name: string; isIn: (page: PageStates) => boolean; shows: (page:
   { name: 'empty', isIn: ({ empty }) => empty !== undefined, shows: ({ empty = '' }) => empty },
 ];
 
-/** Fills a workspace with one object of each kind. */
-async function fill(hub: TestHub, { api, session, tenantId, keys }: TestWorkspace): Promise<Scene> {
+/** Fills a workspace with one object of each kind. `nameOf` changes their names. */
+async function fill(
+  hub: TestHub,
+  { api, session, tenantId, keys }: TestWorkspace,
+  nameOf = (name: string) => name,
+): Promise<Scene> {
   const { id: workflowId } = await api.call('createAutomationWorkflow', {
     body: {
-      name: 'Morning report',
+      name: nameOf('Morning report'),
       triggerJson: { type: 'schedule', schedule: { kind: 'interval', everySeconds: 86_400 } },
       stepsJson: [
-        { type: 'log', name: 'Read the orders', message: 'Five orders' },
-        { type: 'approval', title: 'Send it?' },
+        { type: 'log', name: nameOf('Read the orders'), message: 'Five orders' },
+        { type: 'approval', title: nameOf('Send it?') },
       ],
     },
   });
   const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id: workflowId }, body: {} }));
   await settledRun(api, runId);
   const { data: approvals } = await api.call('listAutomationApprovals', { query: { runId } });
-  const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: { name: 'front-desk' } });
-  const device = { name: 'pc', platform: 'linux', arch: 'x64', osVersion: '1', appVersion: '1.0.0', capabilities: [] };
+  const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: { name: nameOf('front-desk') } });
+  const device = {
+    name: nameOf('pc'),
+    platform: 'linux',
+    arch: 'x64',
+    osVersion: '1',
+    appVersion: '1.0.0',
+    capabilities: [],
+  };
   await hub.client('').call('claimAutomationNode', { body: { pairingCode, device } });
   const { id: sequenceId } = await api.call('createAutomationSequence', {
-    body: { name: 'Welcome', steps: [{ type: 'log', name: 'Say welcome', message: 'Hello' }] },
+    body: { name: nameOf('Welcome'), steps: [{ type: 'log', name: nameOf('Say welcome'), message: 'Hello' }] },
   });
   const { id: agentId } = await api.call('createAutomationAgent', {
-    body: { name: 'Order desk', systemPrompt: 'Be kind.' },
+    body: { name: nameOf('Order desk'), systemPrompt: 'Be kind.' },
   });
   const { id: sessionId } = await api.call('createAutomationSession', {
-    body: { scope: 'dm', key: 'maria', title: 'Maria Okafor' },
+    body: { scope: 'dm', key: nameOf('maria'), title: nameOf('Maria Okafor') },
   });
   await api.call('appendAutomationSessionMessage', {
     params: { id: sessionId },
@@ -91,7 +102,7 @@ async function fill(hub: TestHub, { api, session, tenantId, keys }: TestWorkspac
   });
   const { visitorToken, conversationId, siteKey } = await hub
     .client(keys.chat)
-    .call('createChatSession', { body: { externalId: 'maria', displayName: 'Maria' } });
+    .call('createChatSession', { body: { externalId: 'maria', displayName: nameOf('Maria') } });
   const { token } = await hub.client().call('openVisitorSession', { body: { siteKey, token: visitorToken } });
   await hub
     .client(token)
@@ -101,7 +112,9 @@ async function fill(hub: TestHub, { api, session, tenantId, keys }: TestWorkspac
     params,
     body: { entries: [{ id: 'hours', question: 'When do you open?', answer: 'At nine.' }], terms: '' },
   });
-  const connection = await session.call('createCallConnection', { body: { provider: 'kamailio', name: 'Main line' } });
+  const connection = await session.call('createCallConnection', {
+    body: { provider: 'kamailio', name: nameOf('Main line') },
+  });
   const call = { callId: 'call-1', direction: 'inbound', from: '+15005550006', to: 'sip:desk@example.org' };
   await kamailioStandIn(connection.secret as string).send(hub.url, connection.url, {
     ...call,
@@ -239,6 +252,34 @@ describe.skipIf(!canOpenDashboard)('the pages of the dashboard (needs Chromium)'
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').waitFor();
     await check('a refused sign-in');
+    expect(problems).toEqual([]);
+  });
+
+  test('keep long names inside the window of a phone', async () => {
+    const workspace = await hub.workspace();
+    const { session, jwt } = workspace;
+    await session.call('updateMe', { body: { displayName: `Ann${'w'.repeat(80)}` } });
+    const long = await fill(hub, workspace, (name) => name + 'w'.repeat(80));
+    await using tab = await openDashboard(browser, '/app', {
+      hubUrl: hub.url,
+      session: jwt,
+      viewport: { width: 390, height: 800 },
+    });
+    const { page } = tab;
+    const problems: string[] = [];
+    for (const { route, loaded } of [
+      ...pages,
+      { route: '/nodes/$nodeId/console', loaded: 'Run on' },
+      { route: '/settings/audit', loaded: 'JSON' },
+      { route: '/settings/members', loaded: 'Annwww' },
+    ]) {
+      const path = route.replace('/{-$section}', '/profile');
+      await page.goto(addressOf(hub, long, { route: path, loaded }));
+      await page.getByRole('main').getByText(loaded).first().waitFor();
+      await expect.poll(() => page.getByText('Loading…').count()).toBe(0);
+      const tooWide = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      if (tooWide !== 0) problems.push(`${path}: ${String(tooWide)} px`);
+    }
     expect(problems).toEqual([]);
   });
 

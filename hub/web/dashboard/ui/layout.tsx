@@ -49,7 +49,7 @@ export function Page({ title, documentTitle, crumbs, aside, meta, actions, child
         <h1 className="min-w-0 wrap-anywhere">{title}</h1>
         {aside}
         {actions !== undefined && <div className="ms-auto flex flex-wrap gap-2">{actions}</div>}
-        {meta !== undefined && <p className="w-full text-text-muted">{meta}</p>}
+        {meta !== undefined && <p className="w-full wrap-anywhere text-text-muted">{meta}</p>}
       </header>
       {children}
     </>

@@ -72,7 +72,13 @@ function SkillForm({ node, skill, onRun }: { node: Node; skill: Skill; onRun: (r
       }}
     >
       {Object.keys(fromHub).length === 0 && <ErrorNote error={run.error} />}
-      <Button type="submit" variant="primary" isBusy={run.isPending} disabled={node.status === 'revoked'}>
+      <Button
+        type="submit"
+        variant="primary"
+        className="max-w-full wrap-anywhere whitespace-normal!"
+        isBusy={run.isPending}
+        disabled={node.status === 'revoked'}
+      >
         {format(nodes.runOn, { name: visibleLine(node.name) })}
       </Button>
     </SchemaForm>

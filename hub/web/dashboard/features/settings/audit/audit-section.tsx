@@ -47,7 +47,11 @@ function Target({ entry: { targetType, targetId }, nameOf }: { entry: Entry; nam
     <code>{visibleLine(targetType === 'pack' ? targetId : targetId.slice(0, 8))}</code>
   );
   if (link === null) return <span className="wrap-anywhere text-text-muted">{name}</span>;
-  return <TextLink {...link}>{targetType in settingsObjects ? settings.audit.open : name}</TextLink>;
+  return (
+    <span className="min-w-0 wrap-anywhere">
+      <TextLink {...link}>{targetType in settingsObjects ? settings.audit.open : name}</TextLink>
+    </span>
+  );
 }
 
 function EntryRow({ entry, nameOf }: { entry: Entry; nameOf: (actor: string) => string }) {
