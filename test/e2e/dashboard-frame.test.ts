@@ -71,6 +71,29 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     expect(await accessibilityViolations(page)).toEqual([]);
   });
 
+  test('a browser that blocks cookies and storage says so instead of leading to the sign-in', async () => {
+    await using tab = await open('/sign-in', { session: null });
+    const { page } = tab;
+    await page.addInitScript(`
+      for (const name of ['localStorage', 'sessionStorage'])
+        Object.defineProperty(window, name, { get() { throw new DOMException('blocked', 'SecurityError'); } });`);
+    await page.goto(`${hub.url}/app/runs`);
+    expect(await page.getByRole('alert').innerText()).toContain('This browser blocks cookies.');
+  });
+
+  test('a browser with full storage shows the page in the language of the account', async () => {
+    const { jwt, session: user } = await hub.workspace();
+    await user.call('updateMe', { body: { preferences: { language: 'de' } } });
+    await using tab = await open('/sign-in', { session: jwt });
+    const { page } = tab;
+    await page.addInitScript(
+      `Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };`,
+    );
+    await page.goto(`${hub.url}/app`);
+    await page.getByRole('button', { name: 'Ausblenden' }).click();
+    await expect.poll(() => page.getByRole('heading', { name: 'Ihre ersten Minuten' }).count()).toBe(0);
+  });
+
   test('the page of the hub leads signed-in users to the dashboard', async () => {
     await using tab = await open('/');
     await tab.page.getByRole('navigation', { name: 'Main menu' }).waitFor();

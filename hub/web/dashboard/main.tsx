@@ -16,6 +16,16 @@ import { showToast } from './ui/toasts.tsx';
 // oxlint-disable-next-line import/no-unassigned-import
 import './style.css';
 
+/** Whether the user blocks the cookies of this site. Browsers block its storage then, and some still report cookies. */
+function blocksCookies(): boolean {
+  try {
+    localStorage.getItem(storageKey);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 async function main(): Promise<void> {
   const [languageOfBrowser, session] = await Promise.all([
     loadLanguage(),
@@ -27,12 +37,14 @@ async function main(): Promise<void> {
     const chosen = session.user.preferences.language;
     if (chosen !== null && chosen !== language.locale) {
       storeLocale(chosen);
-      language = await loadLanguage();
+      language = await loadLanguage(chosen);
     }
   }
   document.documentElement.lang = language.locale;
   document.documentElement.dir = language.direction;
-  if (session instanceof ApiError && session.status === 401) {
+  const isSignedOut = session instanceof ApiError && session.status === 401;
+  // A browser that blocks cookies would come back from the sign-in as it left.
+  if (isSignedOut && !blocksCookies()) {
     location.replace(`/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`);
     return;
   }
@@ -42,7 +54,10 @@ async function main(): Promise<void> {
       <LanguageProvider value={language}>
         <main>
           <h1 className="sr-only">{language.words.common.product}</h1>
-          <LoadError error={session} onRetry={() => location.reload()} />
+          <LoadError
+            error={isSignedOut ? language.words.common.cookiesBlocked : session}
+            onRetry={() => location.reload()}
+          />
         </main>
       </LanguageProvider>,
     );

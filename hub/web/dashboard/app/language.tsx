@@ -25,7 +25,19 @@ export type DashboardLocale = keyof typeof languageNames;
 
 /** Stores the language of this browser. It takes effect when the page is loaded again. */
 export function storeLocale(locale: DashboardLocale): void {
-  localStorage.setItem(storageKey, locale);
+  try {
+    localStorage.setItem(storageKey, locale);
+  } catch {
+    // The storage of the browser is full or off. The account has the language as well.
+  }
+}
+
+function readLocale(): string {
+  try {
+    return localStorage.getItem(storageKey) ?? '';
+  } catch {
+    return '';
+  }
 }
 
 /** Languages without texts show English. */
@@ -35,9 +47,9 @@ const isTranslated = (name: string): name is DashboardLocale => name in language
 /** The language of the page, and the texts that it has so far. */
 let current: { locale: DashboardLocale; words: Partial<Words> } = { locale: 'en', words: {} };
 
-/** Loads the language of this browser with the texts that every page has. */
-export async function loadLanguage(): Promise<Language> {
-  const stored = localStorage.getItem(storageKey) ?? '';
+/** Loads the language of this browser, or the one of the account, with the texts that every page has. */
+export async function loadLanguage(ofAccount?: DashboardLocale): Promise<Language> {
+  const stored = ofAccount ?? readLocale();
   const chosen = chooseLocale(isTranslated(stored) ? stored : null, navigator.languages);
   const locale = isTranslated(chosen) ? chosen : 'en';
   current = await loaders[locale].common().then(

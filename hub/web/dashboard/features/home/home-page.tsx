@@ -41,8 +41,12 @@ function useStart(isEnabled: boolean): { isShown: boolean; dismiss: () => void }
   return {
     isShown: !isHidden && (isNew || isStarted),
     dismiss: () => {
-      localStorage.setItem(key, '1');
       setHidden(true);
+      try {
+        localStorage.setItem(key, '1');
+      } catch {
+        // The storage of the browser is full or off. It is shown again at the next visit.
+      }
     },
   };
 }

@@ -67,6 +67,7 @@ export const common: typeof english = {
   requestId: 'معرّف الطلب {id}',
   couldNotLoad: 'تعذّر التحميل',
   noConnection: 'المركز لا يستجيب. تحقّق من اتصالك.',
+  cookiesBlocked: 'يحظر هذا المتصفح ملفات تعريف الارتباط. اسمح بملفات هذا المركز لتسجيل الدخول.',
   notAllowed: 'دورك لا يسمح بذلك.',
   notFound: 'هذه الصفحة غير موجودة',
   notFoundText: 'ربما يكون الرابط قديمًا أو حُذف العنصر.',

@@ -65,6 +65,7 @@ export const common = {
   requestId: 'Request id {id}',
   couldNotLoad: 'This could not be loaded',
   noConnection: 'The hub does not respond. Check your connection.',
+  cookiesBlocked: 'This browser blocks cookies. Allow the cookies of this hub to sign in.',
   notAllowed: 'Your role does not allow this.',
   notFound: 'This page does not exist',
   notFoundText: 'The link may be old, or the object was deleted.',

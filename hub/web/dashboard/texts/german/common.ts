@@ -67,6 +67,7 @@ export const common: typeof english = {
   requestId: 'Anfrage {id}',
   couldNotLoad: 'Das konnte nicht geladen werden',
   noConnection: 'Der Hub antwortet nicht. Prüfen Sie Ihre Verbindung.',
+  cookiesBlocked: 'Dieser Browser blockiert Cookies. Erlauben Sie die Cookies dieses Hubs, um sich anzumelden.',
   notAllowed: 'Ihre Rolle erlaubt das nicht.',
   notFound: 'Diese Seite gibt es nicht',
   notFoundText: 'Der Link ist vielleicht veraltet, oder das Objekt wurde gelöscht.',
