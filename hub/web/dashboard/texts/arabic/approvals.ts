@@ -42,7 +42,7 @@ export const approvals: typeof english = {
   exitCodeFails: 'تفشل الخطوة',
   exitCodePasses: 'تنجح الخطوة',
   waitForNode: 'إذا كان الجهاز غير متصل',
-  waitForNodeText: 'ينتظره الموزّع {time}',
+  waitForNodeText: 'ينتظره المركز {time}',
   emptyText: 'نص فارغ',
   // Arabic words within a command would change the order of the characters around them.
   blanks: {
