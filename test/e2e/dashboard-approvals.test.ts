@@ -246,6 +246,30 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     expect(await panel.getByRole('button').count()).toBe(0);
   });
 
+  test('the first of two approvers reads only that others still have to approve, also later and in the run', async () => {
+    const id = await question('two', 'Two people?', { approvers: [bob, 'cara@harbour.example'], required: 2 });
+    const { runId } = await read(id);
+    await using tab = await open(`/app/approvals/${id}`);
+    const { page } = tab;
+    const panel = page.getByRole('region', { name: 'Your decision' });
+    const sentence = 'Your approval is recorded. Other people still have to approve.';
+    const sentences = () => panel.locator('p').allInnerTexts();
+    const refused = page.waitForResponse(
+      async (response) =>
+        response.url().endsWith(`/approvals/${id}`) && (await response.text()).includes('approval_already_decided'),
+    );
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await refused;
+    await panel.getByText(sentence).waitFor();
+    expect(await sentences()).toEqual([sentence]);
+    await page.reload();
+    await panel.getByText(sentence).waitFor();
+    expect(await sentences()).toEqual([sentence]);
+    await page.goto(`${hub.url}/app/runs/${runId}`);
+    await page.getByText(sentence).waitFor();
+    expect(await page.getByText('You have already decided').count()).toBe(0);
+  });
+
   test('a second approver learns who decided first', async () => {
     const id = await question('late', 'Too late?');
     await using tab = await open(`/app/approvals/${id}`, { session: sessions.ann });

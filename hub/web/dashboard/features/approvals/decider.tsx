@@ -1,6 +1,7 @@
-import type { ApprovalDecider, ApprovalRequester } from '../../../../../shared/client/client.ts';
+import type { ApprovalDecider, ApprovalDetail, ApprovalRequester } from '../../../../../shared/client/client.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { useSession } from '../../app/session.tsx';
 import { useIsolate } from '../../ui/isolate.ts';
 
 /** Returns a function that names who or what decided. */
@@ -33,4 +34,10 @@ export function useRequesterText(): (requesters: readonly ApprovalRequester[]) =
       })
       .join(', ');
   };
+}
+
+/** Returns a function that tells whether the signed-in user has voted for an approval. */
+export function useHasVoted(): (approval: Pick<ApprovalDetail, 'votes'>) => boolean {
+  const { user } = useSession();
+  return ({ votes }) => votes.some(({ approver }) => approver === user.email || approver === `user:${user.id}`);
 }

@@ -13,7 +13,7 @@ import { Field, TextArea } from '../../ui/form.tsx';
 import { useIsolate } from '../../ui/isolate.ts';
 import { StatusPill } from '../../ui/status.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
-import { useDeciderText } from './decider.tsx';
+import { useDeciderText, useHasVoted } from './decider.tsx';
 import { DecisionButtons } from './decision-buttons.tsx';
 import type { Reading } from './reading.ts';
 
@@ -52,6 +52,7 @@ function Outcome({ approval, error }: { approval: ApprovalDetail; error: Error |
   const deciderText = useDeciderText();
   const isolate = useIsolate();
   const { status, decider, decidedAt, note, refusal } = approval;
+  const hasVoted = useHasVoted()(approval);
   return (
     <div className="flex flex-col gap-2">
       {wasDecidedBefore(error) && status !== 'pending' && (
@@ -59,7 +60,11 @@ function Outcome({ approval, error }: { approval: ApprovalDetail; error: Error |
           {texts.notRecorded}
         </p>
       )}
-      {status === 'pending' ? (
+      {status === 'pending' && hasVoted ? (
+        <p role="status" className="font-semibold text-success">
+          {texts.voteRecorded}
+        </p>
+      ) : status === 'pending' ? (
         <>
           <p className="font-semibold">{texts.cannotDecide}</p>
           {refusal !== null && (
@@ -112,7 +117,7 @@ export function Decision({
   const cache = useQueryClient();
   const [note, setNote] = useState('');
   const [hasNote, setHasNote] = useState(false);
-  const { id, canDecide, status } = approval;
+  const { id, canDecide } = approval;
   const rereadAll = () => reread(cache, ['getAutomationApproval', 'listAutomationApprovalSummaries']);
   const { start, isPending, isSuccess, error, variables } = useAction('decideAutomationApproval', {
     onDone(answer) {
@@ -142,11 +147,6 @@ export function Decision({
       aria-label={texts.decide}
       className="sticky bottom-0 z-5 -mx-4 mt-4 -mb-4 border-t bg-surface px-4 pt-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] outline-none md:mx-0 md:rounded-t-(--radius-large) md:border-x"
     >
-      {isSuccess && status === 'pending' && (
-        <p role="status" className="mb-2 font-semibold text-success">
-          {texts.voteRecorded}
-        </p>
-      )}
       {!showsButtons ? (
         <Outcome approval={approval} error={error} />
       ) : (

@@ -9,6 +9,7 @@ import { reread } from '../../app/live-updates.tsx';
 import { ErrorNote, LoadError } from '../../ui/error.tsx';
 import { TextLink } from '../../ui/layout.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
+import { useHasVoted } from '../approvals/decider.tsx';
 import { DecisionButtons, releaseFocus } from '../approvals/decision-buttons.tsx';
 import { ReadingProvider, useReading } from '../approvals/reading.ts';
 import type { Reading } from '../approvals/reading.ts';
@@ -78,7 +79,8 @@ function Decision({ approval }: { approval: ApprovalDetail }) {
   });
   // A failure can mean that another approver was faster: the approval says who.
   const { error } = action;
-  const isDone = approval.status !== 'pending' || action.isSuccess;
+  const hasVoted = useHasVoted()(approval);
+  const isDone = approval.status !== 'pending' || hasVoted || action.isSuccess;
   // The buttons are gone, so the focus moves to what replaced them, and to the page when that goes too.
   const outcome = useRef<HTMLParagraphElement>(null);
   useEffect(() => {
@@ -122,7 +124,9 @@ function Decision({ approval }: { approval: ApprovalDetail }) {
             ? format(approval.status === 'approved' ? texts.approvedBy : texts.rejectedBy, {
                 name: visibleLine(approval.decider.name),
               })
-            : texts.decisionSent}
+            : hasVoted
+              ? words.approvals.voteRecorded
+              : texts.decisionSent}
         </p>
       )}
       <ErrorNote error={error} />
