@@ -2,6 +2,7 @@ export { acceptRun, acceptRuns, maxRunDepth, runRowsTopic, runTopic, wakeRun, wa
 export type { NewRun, RunCaller, RunRow } from './accept-runs.ts';
 export { noteRunAuthors, readPeopleOfRuns, readRunPeople, requestersOf, starterOf } from './run-people.ts';
 export type { RunPeople } from './run-people.ts';
+export { readApprovalMessage } from './approval-message.ts';
 export { admitWaitingRuns } from './admission.ts';
 export { dryRunSteps } from './dry-run.ts';
 export { addressesOf, hostOf, normalHost } from './grants.ts';

@@ -9,6 +9,8 @@ import { throughOutages } from '../platform/db/outage.ts';
 import { newId } from '../platform/ids.ts';
 import { heapOfText } from '../platform/process/memory-budget.ts';
 import { approvalSeconds, askApproval, openApproval } from './approval-gate.ts';
+import { approvalMessage } from './approval-message.ts';
+import type { EarlierTry } from './approval-message.ts';
 import { hashOf } from './call.ts';
 import type { CallOutcome, CallSite, Waiting } from './call.ts';
 import { StepFailure, commandFailure, toStepFailure } from './failure.ts';
@@ -44,7 +46,7 @@ export async function beginCommand(
     ...openApproval,
     kind: 'system.run',
     title: `${site.label ?? skill.title}: ${(input['argv'] as string[]).join(' ')}`.slice(0, 500),
-    message: `A workflow asks to run exactly this on the node.${await describeEarlier(deps, held, site, skill)}`,
+    message: approvalMessage({ kind: 'program' }, await findEarlierTry(deps, held, site, skill)),
     request: toStorableJson(input) as JsonObject,
     requestHash: hashOf(text),
     onTimeout: 'reject',
@@ -53,20 +55,19 @@ export async function beginCommand(
   });
 }
 
-/** What approvers must know of an earlier try of a step whose command may have had an effect; empty without one. */
-export async function describeEarlier(
+/** An earlier try of a step whose command may have had an effect, of which approvers must know; null without one. */
+export async function findEarlierTry(
   deps: EngineDependencies,
   held: HeldRun,
   site: CallSite,
   skill: Skill,
-): Promise<string> {
-  if (skill.kind !== 'node' || !skill.command.acts) return '';
+): Promise<EarlierTry | null> {
+  if (skill.kind !== 'node' || !skill.command.acts) return null;
   const { type } = skill.command;
   const earlier = await held.read((tx) =>
     deps.nodes.findEarlier(tx, { runId: held.runId, stepIndex: site.index, type }),
   );
-  if (earlier === null) return '';
-  return ` An earlier try of this step sent ${type} to its node at ${earlier.handedOutAt.toISOString()} and ended with ${earlier.code}. The command may have had an effect already. Look at the machine before you approve.`;
+  return earlier === null ? null : { type, ...earlier };
 }
 
 /** Waits for a command, which is written in the transaction that lets the run go. */

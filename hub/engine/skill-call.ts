@@ -9,6 +9,8 @@ import { canonicalJson, toStorableJson } from '../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { nodeSelection } from '../../shared/node-selection.ts';
 import { approvalSeconds, askApproval, openApproval, settledApproval } from './approval-gate.ts';
+import { approvalMessage } from './approval-message.ts';
+import type { EarlierTry } from './approval-message.ts';
 import { hashOf } from './call.ts';
 import type { Asked, CallOutcome, CallSite } from './call.ts';
 import { beginChild, resumeChild } from './child-run.ts';
@@ -16,7 +18,7 @@ import { executeDirect } from './direct-call.ts';
 import { StepFailure, toStepFailure } from './failure.ts';
 import { beyondGrants } from './grants.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
-import { beginCommand, describeEarlier, dispatch, resumeCommand } from './node-call.ts';
+import { beginCommand, dispatch, findEarlierTry, resumeCommand } from './node-call.ts';
 import type { Approval } from './ports.ts';
 import type { StepWait } from './schema.ts';
 import { splitNodeInput } from './skill.ts';
@@ -59,7 +61,7 @@ export async function beginCall(
   // A node's own gate asks in its own words, for exactly what the device will check.
   if (isGated && !(skill.kind === 'node' && skill.command.needsApproval))
     return askOnce(deps, held, site, skill, async () => {
-      const earlier = await describeEarlier(deps, held, site, skill);
+      const earlier = await findEarlierTry(deps, held, site, skill);
       return held.working(site.index, () => askForSkill(deps, held, site, skill, rendered, earlier));
     });
   return carryOut(deps, held, site, skill, input);
@@ -156,15 +158,14 @@ function askForSkill(
   site: CallSite,
   skill: Skill,
   rendered: JsonValue,
-  earlier: string,
+  earlier: EarlierTry | null,
 ): Asked {
-  const message = `The policy of this workspace asks for an approval before ${skill.id}. What runs is exactly what is shown.${earlier}`;
   const request = { skillId: skill.id, input: toStorableJson(rendered) };
   return askApproval(deps, held, site, {
     ...openApproval,
     kind: 'step',
     title: (site.label ?? skill.title).slice(0, 500),
-    message,
+    message: approvalMessage({ kind: 'policy', skillId: skill.id }, earlier),
     request,
     onTimeout: 'reject',
     expiresInSeconds: approvalSeconds,

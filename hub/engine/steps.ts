@@ -5,6 +5,7 @@ import { TemplateError, isTruthy, renderTemplates } from '../../shared/template.
 import type { TemplateScope } from '../../shared/template.ts';
 import { runAgentStep } from './agent-step.ts';
 import { askApproval, openApproval, settledApproval } from './approval-gate.ts';
+import { approvalMessage } from './approval-message.ts';
 import type { CallOutcome, CallSite } from './call.ts';
 import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
@@ -138,8 +139,6 @@ async function runSkillStep(
     });
     noteInput(held, index, rendered);
     if (approved !== null && !isAsShown) {
-      const message =
-        'What this step would do is not what the approval before it showed, so it needs one of its own. What runs is exactly what is shown.';
       const request = { skillId: skill.id, input: toStorableJson(rendered) };
       const title = `${step.name ?? skill.title} (changed)`.slice(0, 500);
       return askOnce(deps, held, site, skill, () =>
@@ -147,7 +146,7 @@ async function runSkillStep(
           ...approved.terms,
           kind: 'step',
           title,
-          message,
+          message: approvalMessage({ kind: 'changed', skillId: skill.id }, null),
           request,
           onTimeout: 'reject',
         }),

@@ -524,6 +524,8 @@ export interface Approval {
   title: string;
   /** Details for the approver; may be empty */
   message: string;
+  /** Parts of `message`, for clients that show them in other words; absent if the workflow has the text */
+  hubMessage?: ApprovalHubMessage;
   /** What is to be approved; for `system.run` the node, argv, cwd, env, stdin and timeout */
   request: JsonValue;
   /** SHA-256 of the request. Only the approved request runs; a changed one needs a new approval */
@@ -585,6 +587,8 @@ export interface ApprovalDetail {
   title: string;
   /** Details for the approver; may be empty */
   message: string;
+  /** Parts of `message`, for clients that show them in other words; absent if the workflow has the text */
+  hubMessage?: ApprovalHubMessage;
   /** What is to be approved; for `system.run` the node, argv, cwd, env, stdin and timeout */
   request: JsonValue;
   /** SHA-256 of the request. Only the approved request runs; a changed one needs a new approval */
@@ -642,6 +646,15 @@ export interface ApprovalDetail {
   refusal: ApprovalRefusal | null;
 }
 
+export interface ApprovalEarlierTry {
+  /** Type of the command that the earlier try sent */
+  commandType: string;
+  /** When the node received the command */
+  sentAt: string;
+  /** Error code with which the command ended */
+  code: string;
+}
+
 export interface ApprovalEvent {
   /** An approval was requested or decided */
   type: 'approval';
@@ -657,6 +670,13 @@ export interface ApprovalEvent {
   kind: 'step' | 'system.run';
   /** Status of the approval after the change */
   status: 'pending' | 'approved' | 'rejected' | 'expired';
+}
+
+export interface ApprovalHubMessage {
+  /** Why the hub asks: `program` for a program on a node, `policy` for a skill that needs an approval in this workspace, `changed` for a step that would do something else than the approval before it showed */
+  reason: 'program' | 'policy' | 'changed';
+  /** Earlier try of the step, whose command may have had an effect already; null without one */
+  earlierTry: ApprovalEarlierTry | null;
 }
 
 export interface ApprovalPage {

@@ -270,6 +270,61 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     expect(await page.getByText('You have already decided').count()).toBe(0);
   });
 
+  test('an earlier try is named in the language and the time of the reader', async () => {
+    const { nodeId: id, pairingCode } = await api.call('createAutomationNode', { body: { allowSystem: true } });
+    const { deviceSecret } = await hub.client().call('claimAutomationNode', {
+      body: {
+        pairingCode,
+        device: {
+          name: 'd',
+          platform: 'linux',
+          arch: 'x64',
+          osVersion: '',
+          appVersion: '1',
+          capabilities: ['system.run'],
+        },
+      },
+    });
+    const device = hub.client(deviceSecret);
+    const first = await ask('fails', [
+      { type: 'skill', skillId: 'system.run', input: { nodeId: id, argv: ['false'], waitMs: 60_000 } },
+    ]);
+    await bobApi.call('decideAutomationApproval', { params: { id: first }, body: { decision: 'approved' } });
+    const { commands } = await device.call('pollAutomationNodeCommands', {
+      params: { id },
+      query: { wait: 20, max: 1, running: '' } as never,
+    });
+    await device.call('completeAutomationNodeCommand', {
+      params: { id, commandId: commands[0]?.id ?? '' },
+      body: { status: 'failed', error: { code: 'exit_code', message: 'The program ended with exit code 1.' } },
+    });
+    const { runId } = await read(first);
+    await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    const again = await api.call('retryAutomationRun', { params: { id: runId } });
+    await api.call('getAutomationRun', { params: { id: again.id }, query: { waitSeconds: 30 } });
+    const { data } = await api.call('listAutomationApprovals', { query: { runId: again.id } });
+    const [approval] = data;
+    const earlierTry = approval?.hubMessage?.earlierTry;
+    expect(earlierTry).toMatchObject({ commandType: 'system.run', code: 'exit_code' });
+    const sentAt = earlierTry?.sentAt ?? '';
+    expect(approval?.message).toContain(`at ${sentAt} and ended with exit_code.`);
+    const options = { locale: 'de-DE', timezoneId: 'Asia/Tokyo' };
+    await using tab = await open(`/app/approvals/${approval?.id}`, options);
+    const { page } = tab;
+    for (const path of [`/app/approvals/${approval?.id}`, `/app/runs/${again.id}`]) {
+      await page.goto(hub.url + path);
+      const warning = page.locator('p').filter({ hasText: 'Ein früherer Versuch dieses Schritts' });
+      await warning.getByText('Das Programm endete mit einem Fehler.').waitFor();
+      const time = warning.locator('time');
+      expect(await time.getAttribute('datetime')).toBe(sentAt);
+      expect(await time.innerText()).toContain(
+        new Intl.DateTimeFormat('de-DE', { timeStyle: 'short', timeZone: 'Asia/Tokyo' }).format(new Date(sentAt)),
+      );
+      expect(await time.getAttribute('title')).toContain(sentAt.slice(11, 19));
+      expect(await page.getByRole('main').innerText()).not.toMatch(/earlier try|exit_code|asks to run/);
+    }
+  });
+
   test('a second approver learns who decided first', async () => {
     const id = await question('late', 'Too late?');
     await using tab = await open(`/app/approvals/${id}`, { session: sessions.ann });

@@ -103,6 +103,11 @@ describe('a program that the owner ended', () => {
     expect(data[0]?.message).toMatch(
       /An earlier try of this step sent system\.run to its node at \S+Z and ended with interrupted\./,
     );
+    expect(data[0]?.hubMessage).toMatchObject({
+      reason: 'program',
+      earlierTry: { commandType: 'system.run', code: 'interrupted' },
+    });
+    expect(data[0]?.message).toContain(data[0]?.hubMessage?.earlierTry?.sentAt);
   });
 });
 

@@ -31,6 +31,31 @@ export const approvalDecider = named(
 );
 export type ApprovalDecider = z.output<typeof approvalDecider>;
 
+const hubMessage = named(
+  'ApprovalHubMessage',
+  z.object({
+    reason: z
+      .enum(['program', 'policy', 'changed'])
+      .describe(
+        'Why the hub asks: `program` for a program on a node, `policy` for a skill that needs an approval in this workspace, `changed` for a step that would do something else than the approval before it showed',
+      ),
+    earlierTry: named(
+      'ApprovalEarlierTry',
+      z.object({
+        commandType: z
+          .string()
+          .meta({ example: 'system.run' })
+          .describe('Type of the command that the earlier try sent'),
+        sentAt: timestamp.describe('When the node received the command'),
+        code: z.string().meta({ example: 'exit_code' }).describe('Error code with which the command ended'),
+      }),
+    )
+      .nullable()
+      .describe('Earlier try of the step, whose command may have had an effect already; null without one'),
+  }),
+);
+export type HubMessage = z.output<typeof hubMessage>;
+
 export const approval = named(
   'Approval',
   z.object({
@@ -40,6 +65,9 @@ export const approval = named(
     kind: z.enum(['step', 'system.run']).describe('`system.run` for a command on a node, `step` for everything else'),
     title: z.string().describe('Question for the approver'),
     message: z.string().describe('Details for the approver; may be empty'),
+    hubMessage: hubMessage
+      .optional()
+      .describe('Parts of `message`, for clients that show them in other words; absent if the workflow has the text'),
     request: jsonValue.describe('What is to be approved; for `system.run` the node, argv, cwd, env, stdin and timeout'),
     requestHash: z
       .string()
@@ -119,7 +147,7 @@ export type ApprovalDetail = z.output<typeof approvalDetail>;
 const approvalSummary = named(
   'ApprovalSummary',
   z.object({
-    ...approval.omit({ message: true, request: true, votes: true }).shape,
+    ...approval.omit({ message: true, hubMessage: true, request: true, votes: true }).shape,
     approvedCount: z.int().describe('Number of approvers who approved so far'),
     ...approvalContext,
   }),

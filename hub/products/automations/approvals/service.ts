@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { approvals as resource } from '../../../../shared/contract/automations/approvals.ts';
 import type { Approval, ApprovalDetail } from '../../../../shared/contract/automations/approvals.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
-import { lockRuns, wakeRun, wakeRuns } from '../../../engine/index.ts';
+import { lockRuns, readApprovalMessage, wakeRun, wakeRuns } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import { readNow } from '../../../platform/db/clock.ts';
@@ -232,9 +232,11 @@ function presentTerms(row: Omit<ApprovalRow, 'message' | 'request'>, now: Date) 
 
 /** @param now the time of the database. */
 export function present(row: ApprovalRow, votes: VoteRow[], now: Date): Approval {
+  const hubMessage = readApprovalMessage(row);
   return {
     ...presentTerms(row, now),
     message: row.message,
+    ...(hubMessage === undefined ? {} : { hubMessage }),
     request: row.request,
     votes: votes.map(({ approver, decision, note, decider, createdAt }) => ({
       approver,

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useRef } from 'react';
 import type { ApprovalDetail } from '../../../../../shared/client/client.ts';
-import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
+import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useRereadOn } from '../../app/live-updates.tsx';
@@ -13,6 +13,7 @@ import { LoadedPage } from '../../ui/loaded.tsx';
 import { Pill, StatusPill } from '../../ui/status.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { ApprovalFacts, RequestHash, Votes } from './approval-facts.tsx';
+import { ApprovalMessage } from './approval-message.tsx';
 import { Decision } from './decision.tsx';
 import { ReadingProvider, useReading } from './reading.ts';
 import { RequestView } from './request-view.tsx';
@@ -28,7 +29,7 @@ function Approval({ approval, crumbs }: { approval: ApprovalDetail; crumbs: Crum
   const isolate = useIsolate();
   const panel = useRef<HTMLDivElement>(null);
   const { reading, isRead } = useReading(panel);
-  const { status, expiresAt, runId, message } = approval;
+  const { status, expiresAt, runId } = approval;
   return (
     <Page
       title={title}
@@ -58,11 +59,7 @@ function Approval({ approval, crumbs }: { approval: ApprovalDetail; crumbs: Crum
     >
       <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_22rem]">
         <div className="min-w-0">
-          {message !== '' && (
-            <p dir="auto" className="mb-3 wrap-anywhere whitespace-pre-line">
-              {visibleText(message)}
-            </p>
-          )}
+          <ApprovalMessage approval={approval} className="mb-3" />
           <ReadingProvider value={reading}>
             <RequestView approval={approval} />
           </ReadingProvider>

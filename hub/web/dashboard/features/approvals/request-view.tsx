@@ -1,9 +1,9 @@
-import { TriangleAlert } from 'lucide-react';
 import type { ApprovalDetail, JsonValue } from '../../../../../shared/client/client.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useIsolate } from '../../ui/isolate.ts';
 import { Card } from '../../ui/layout.tsx';
+import { ApprovalWarning } from './approval-message.tsx';
 import { End, ExactLines, ExactText, RequestField } from './exact-text.tsx';
 import { callOf, interpreterOf, programOf } from './request.ts';
 import type { ProgramCall } from './request.ts';
@@ -99,12 +99,7 @@ export function RequestView({ approval }: { approval: ApprovalDetail }) {
   return (
     <>
       {interpreter !== null && (
-        <p className="mb-3 flex items-start gap-2 rounded-(--radius-medium) bg-warning-muted px-3.5 py-2.5 text-warning">
-          <TriangleAlert size={17} className="mt-0.5 shrink-0" aria-hidden />
-          <span className="min-w-0 wrap-anywhere">
-            {format(texts.readCode, { program: isolate(visibleLine(interpreter)) })}
-          </span>
-        </p>
+        <ApprovalWarning>{format(texts.readCode, { program: isolate(visibleLine(interpreter)) })}</ApprovalWarning>
       )}
       <Card className="p-4">
         <h2 className="mb-2.5">{title}</h2>

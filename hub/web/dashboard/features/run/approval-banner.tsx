@@ -2,13 +2,14 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalDetail } from '../../../../../shared/client/operations.ts';
-import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
+import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { query, useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { reread } from '../../app/live-updates.tsx';
 import { ErrorNote, LoadError } from '../../ui/error.tsx';
 import { TextLink } from '../../ui/layout.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
+import { ApprovalMessage } from '../approvals/approval-message.tsx';
 import { useHasVoted } from '../approvals/decider.tsx';
 import { DecisionButtons, releaseFocus } from '../approvals/decision-buttons.tsx';
 import { ReadingProvider, useReading } from '../approvals/reading.ts';
@@ -44,7 +45,7 @@ function Details({ approval, reading }: { approval: ApprovalDetail; reading: Rea
   ].filter((part) => part !== false);
   return (
     <>
-      {approval.message !== '' && <p className="my-1 text-text whitespace-pre-wrap">{visibleText(approval.message)}</p>}
+      <ApprovalMessage approval={approval} className="my-1 text-text" />
       <p className="flex flex-wrap gap-x-1.5">
         {parts.map((part, index) => (
           <span key={index} className="flex gap-x-1.5">

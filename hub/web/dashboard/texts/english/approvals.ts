@@ -19,6 +19,28 @@ export const approvals = {
   from: 'From {workflow}, step {step}.',
   seeRun: 'See the run',
 
+  hubReasons: {
+    program: 'A workflow wants to run exactly this on the machine.',
+    policy: 'This workspace requires an approval for {skill}. What runs is exactly what is shown.',
+    changed:
+      'This step would do something else than the approval before it showed, so it needs its own approval. What runs is exactly what is shown.',
+  },
+  earlierTry: {
+    program: 'An earlier try of this step asked the machine to start a program: {time}.',
+    command: 'An earlier try of this step sent the command {command} to the machine: {time}.',
+    ends: {
+      exit_code: 'The program ended with an error.',
+      interrupted: 'It was interrupted.',
+      timeout: 'It did not end in time.',
+      outcome_unknown: 'Its result is unknown.',
+      invalid_reply: 'The machine returned an invalid result.',
+      output_too_large: 'Its output was too large.',
+      withdrawn: 'It was withdrawn.',
+    } as Record<string, string>,
+    otherEnd: 'It failed with the error {code}.',
+    look: 'It may already have had an effect. Check the machine before you approve.',
+  },
+
   ifApproved: 'If you approve, exactly this runs',
   ifEnough: 'If enough people approve, exactly this runs',
   wasApproved: 'Exactly this was approved',

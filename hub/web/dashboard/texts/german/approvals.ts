@@ -21,6 +21,28 @@ export const approvals: typeof english = {
   from: 'Von {workflow}, Schritt {step}.',
   seeRun: 'Zum Lauf',
 
+  hubReasons: {
+    program: 'Ein Workflow möchte genau das auf dem Rechner ausführen.',
+    policy: 'Dieser Arbeitsbereich verlangt für {skill} eine Freigabe. Es läuft genau das, was hier steht.',
+    changed:
+      'Dieser Schritt würde etwas anderes tun, als die Freigabe davor gezeigt hat, und braucht deshalb eine eigene. Es läuft genau das, was hier steht.',
+  },
+  earlierTry: {
+    program: 'Ein früherer Versuch dieses Schritts hat den Rechner beauftragt, ein Programm zu starten: {time}.',
+    command: 'Ein früherer Versuch dieses Schritts hat den Befehl {command} an den Rechner gesendet: {time}.',
+    ends: {
+      exit_code: 'Das Programm endete mit einem Fehler.',
+      interrupted: 'Er wurde unterbrochen.',
+      timeout: 'Er wurde nicht rechtzeitig fertig.',
+      outcome_unknown: 'Sein Ergebnis ist unbekannt.',
+      invalid_reply: 'Der Rechner hat ein ungültiges Ergebnis gesendet.',
+      output_too_large: 'Die Ausgabe war zu groß.',
+      withdrawn: 'Er wurde zurückgezogen.',
+    },
+    otherEnd: 'Er schlug mit dem Fehler {code} fehl.',
+    look: 'Das kann sich bereits ausgewirkt haben. Prüfen Sie den Rechner, bevor Sie freigeben.',
+  },
+
   ifApproved: 'Wenn Sie genehmigen, läuft genau das',
   ifEnough: 'Wenn genügend Personen genehmigen, läuft genau das',
   wasApproved: 'Genau das wurde genehmigt',
