@@ -502,7 +502,7 @@ describe('an approval of system.run', () => {
     expect(audit.data[0]).toMatchObject({
       action: 'approval.approved',
       actor: `user:${user.id}`,
-      details: { decider },
+      details: { decider, note: 'as agreed' },
     });
   });
 });

@@ -335,7 +335,7 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
     await bobApi.call('decideAutomationApproval', {
       params: { id },
-      body: { decision: 'rejected', note: 'Not today' },
+      body: { decision: 'rejected', note: 'Not today\nBut tomorrow' },
     });
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     const panel = page.getByRole('region', { name: 'Your decision' });
@@ -343,6 +343,9 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     await panel.getByText('by bob@harbour.example').waitFor();
     await panel.getByText('Note: Not today').waitFor();
     expect((await read(id)).status).toBe('rejected');
+    await page.goto(`${hub.url}/app/settings/audit?targetId=${id}`);
+    const entry = page.getByRole('listitem').filter({ hasText: bob });
+    expect(await entry.getByText('Note:').innerText()).toBe('Note: Not today\nBut tomorrow');
   });
 
   test('the list shows what the user can decide first, and follows new approvals and decisions of others', async () => {

@@ -176,7 +176,12 @@ export class Approvals {
       action: `approval.${body.decision}`,
       targetType: 'approval',
       targetId: id,
-      details: { runId: row.runId, requestHash: row.requestHash, decider: { ...by } },
+      details: {
+        runId: row.runId,
+        requestHash: row.requestHash,
+        decider: { ...by },
+        ...(note === null || note === '' ? {} : { note }),
+      },
     });
     if (body.decision === 'approved' && agreed < row.required) return present(row, votes, now);
     noteWorkspaceChange(tx, tenantId);
