@@ -343,6 +343,13 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     await panel.getByText('by bob@harbour.example').waitFor();
     await panel.getByText('Note: Not today').waitFor();
     expect((await read(id)).status).toBe('rejected');
+    const { runId, workflowId } = await read(id);
+    await page.goto(`${hub.url}/app/runs/${runId}`);
+    await expect
+      .poll(() => page.locator('dt:text-is("Rejected") + dd').innerText())
+      .toBe('bob@harbour.example · Not today\nBut tomorrow');
+    await page.goto(`${hub.url}/app/runs?workflowId=${workflowId}`);
+    await page.getByText('Rejected by bob@harbour.example: Not today But tomorrow').waitFor();
     await page.goto(`${hub.url}/app/settings/audit?targetId=${id}`);
     const entry = page.getByRole('listitem').filter({ hasText: bob });
     expect(await entry.getByText('Note:').innerText()).toBe('Note: Not today\nBut tomorrow');

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { LinkProps } from '@tanstack/react-router';
 import { ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { LoadError } from '../../ui/error.tsx';
 import { useIsolate } from '../../ui/isolate.ts';
@@ -94,7 +94,7 @@ export function Needs({ needs }: { needs: ReturnType<typeof useNeeds> }) {
               tone="danger"
               pill={count === 1 ? texts.failed : format(texts.failedTimes, { count })}
               title={visibleLine(latest.workflowName)}
-              note={isolate(visibleLine(latest.error === null ? '' : `${latest.error.code}: ${latest.error.message}`))}
+              note={isolate(visibleText(latest.error === null ? '' : `${latest.error.code}: ${latest.error.message}`))}
               link={{ to: '/runs/$runId', params: { runId: latest.id } }}
             />
           ))}

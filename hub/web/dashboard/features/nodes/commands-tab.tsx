@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { Node, NodeCommand } from '../../../../../shared/client/operations.ts';
-import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
@@ -63,7 +63,7 @@ function CommandRow({ command }: { command: NodeCommand }) {
         <code>{visibleLine(command.type)}</code>
         {error !== null && (
           <div className="text-sm text-text-muted">
-            <bdi>{visibleLine(`${error.code}: ${error.message}`)}</bdi>
+            <bdi>{visibleText(`${error.code}: ${error.message}`)}</bdi>
           </div>
         )}
       </div>

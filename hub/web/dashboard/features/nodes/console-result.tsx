@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { keyOf, query, useAction } from '../../app/api.ts';
 import type { Answer } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
@@ -134,7 +134,7 @@ function RunState({ run }: { run: Run }) {
       )}
       {run.error !== null && (
         <div role="alert" className="mb-3 rounded-(--radius-medium) bg-danger-muted px-3 py-2 text-danger">
-          <p className="wrap-anywhere">{visibleLine(run.error.message)}</p>
+          <p className="wrap-anywhere whitespace-pre-line">{visibleText(run.error.message)}</p>
           <p className="text-xs">
             <code>{visibleLine(run.error.code)}</code>
           </p>

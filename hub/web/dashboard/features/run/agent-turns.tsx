@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useIsolate } from '../../ui/isolate.ts';
 import { JsonTree } from '../../ui/json-tree.tsx';
@@ -40,7 +40,7 @@ function Call({ call }: { call: ToolCall }) {
     <>
       <code>{visibleLine(call.skillId)}</code>{' '}
       <span className={`wrap-anywhere ${isFailed ? 'text-danger' : 'text-text-muted'}`}>
-        {visibleLine(call.error?.message ?? states[call.status] ?? call.status)}
+        {visibleText(call.error?.message ?? states[call.status] ?? call.status)}
       </span>
     </>
   );

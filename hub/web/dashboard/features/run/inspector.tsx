@@ -87,10 +87,9 @@ function StepFacts({ run, step }: { run: Run; step: StepResult }) {
   if (decision !== null && decision.decider !== null)
     rows.push([
       words.common.status[decision.status],
-      [decision.decider.name, decision.note ?? '']
-        .filter((part) => part !== '')
-        .map((part) => visibleLine(part))
-        .join(' · '),
+      <span key="decision" className="whitespace-pre-line">
+        {[visibleLine(decision.decider.name), visibleText(decision.note ?? '')].filter((part) => part !== '').join(' · ')}
+      </span>,
     ]);
   add(isKept(step, run), words.run.origin, words.run.kept);
   return <Facts rows={rows} />;

@@ -1,4 +1,4 @@
-import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { NodeLink, useNodeNames } from '../../ui/object-links.tsx';
 import { Pill } from '../../ui/status.tsx';
@@ -31,8 +31,8 @@ function CommandRow({ command, names }: { command: Command; names: ReadonlyMap<s
         {finishedAt !== null && <> · {duration(Math.max(0, Date.parse(finishedAt) - Date.parse(createdAt)))}</>}
       </p>
       {error !== null && (
-        <p className="mt-1 text-danger wrap-anywhere">
-          <code>{visibleLine(error.code)}</code> {visibleLine(error.message)}
+        <p className="mt-1 text-danger wrap-anywhere whitespace-pre-line">
+          <code>{visibleLine(error.code)}</code> {visibleText(error.message)}
         </p>
       )}
     </li>
@@ -65,8 +65,8 @@ function AttemptSection({
       )}
       {/* The error of a command is shown with the command. */}
       {error !== null && !commands.some((command) => command.error?.code === error.code) && (
-        <p className="mt-1 text-sm text-danger wrap-anywhere">
-          <code>{visibleLine(error.code)}</code> {visibleLine(error.message)}
+        <p className="mt-1 text-sm text-danger wrap-anywhere whitespace-pre-line">
+          <code>{visibleLine(error.code)}</code> {visibleText(error.message)}
         </p>
       )}
       {commands.length > 0 && (

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { RunSummary, RunWait } from '../../../../../shared/client/operations.ts';
-import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { TextLink } from '../../ui/layout.tsx';
 import { Pill, StatusPill } from '../../ui/status.tsx';
@@ -78,9 +78,9 @@ export function RunStatusCell({ run }: { run: RunSummary }) {
         <div
           dir="auto"
           className="mt-0.5 line-clamp-2 text-sm wrap-anywhere text-text-muted rtl:text-right"
-          title={visibleLine(error.message)}
+          title={visibleText(error.message)}
         >
-          <code>{visibleLine(error.code)}</code> {visibleLine(error.message)}
+          <code>{visibleLine(error.code)}</code> {visibleText(error.message)}
         </div>
       )}
     </>
