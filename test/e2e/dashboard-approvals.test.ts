@@ -325,6 +325,37 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     }
   });
 
+  test('an approval without a bound step says in each state what is true of the run and of the hash', async () => {
+    const decide = (decision: 'approved' | 'rejected') => (id: string) =>
+      bobApi.call('decideAutomationApproval', { params: { id }, body: { decision } });
+    const cancel = async (id: string) => api.call('cancelAutomationRun', { params: { id: (await read(id)).runId } });
+    await using tab = await open('/app/approvals');
+    const { page } = tab;
+    for (const [status, settle, sentence] of [
+      ['pending', null, 'is not bound to this approval. The run continues after an approval.'],
+      ['approved', decide('approved'), 'was not bound to this approval. The run continued after the approval.'],
+      [
+        'rejected',
+        decide('rejected'),
+        'was not bound to this approval. The approval was rejected, so its step failed.',
+      ],
+      ['expired', cancel, 'was not bound to this approval. The approval ended without a decision.'],
+    ] as const) {
+      const id = await ask(`alone-${status}`, [{ type: 'approval', title: `Alone, ${status}?` }]);
+      await settle?.(id);
+      await expect.poll(async () => (await read(id)).status).toBe(status);
+      await page.goto(`${hub.url}/app/approvals/${id}`);
+      await page.getByText(`The next step ${sentence}`).waitFor();
+      await page.getByText('The hash covers the title and the details of this approval, but no step.').waitFor();
+      expect(await page.getByText('Only the request with this hash runs').count()).toBe(0);
+    }
+    const bound = await question('bound', 'Bound?');
+    await page.goto(`${hub.url}/app/approvals/${bound}`);
+    await page.getByText('Only the request with this hash runs.', { exact: true }).waitFor();
+    await bobApi.call('decideAutomationApproval', { params: { id: bound }, body: { decision: 'rejected' } });
+    await page.getByText('The hash covers the request that was not approved.').waitFor();
+  });
+
   test('a second approver learns who decided first', async () => {
     const id = await question('late', 'Too late?');
     await using tab = await open(`/app/approvals/${id}`, { session: sessions.ann });
@@ -348,7 +379,7 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     await expect
       .poll(() => page.locator('dt:text-is("Rejected") + dd').innerText())
       .toBe('bob@harbour.example · Not today\nBut tomorrow');
-    await page.goto(`${hub.url}/app/runs?workflowId=${workflowId}`);
+    await page.goto(`${hub.url}/app/runs?workflow=${workflowId}`);
     await page.getByText('Rejected by bob@harbour.example: Not today But tomorrow').waitFor();
     await page.goto(`${hub.url}/app/settings/audit?targetId=${id}`);
     const entry = page.getByRole('listitem').filter({ hasText: bob });
@@ -391,8 +422,11 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     expect(text).toContain('Note: By link');
     expect(await page.getByRole('link', { name: 'Approved', exact: true }).getAttribute('aria-current')).toBe('page');
     await page.getByRole('link', { name: 'Expired', exact: true }).click();
-    await page.getByText('No approvals with this status').waitFor();
+    await row.waitFor({ state: 'detached' });
     expect(new URL(page.url()).search).toBe('?status=expired');
+    const { jwt } = await hub.workspace();
+    await using empty = await open('/app/approvals?status=expired', { session: jwt });
+    await empty.page.getByText('No approvals with this status').waitFor();
   });
 
   /** A question whose links Ann can create: Bob wrote and started it. */

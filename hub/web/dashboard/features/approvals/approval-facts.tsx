@@ -116,8 +116,12 @@ export function Votes({ approval: { votes, required } }: { approval: ApprovalDet
 }
 
 /** The hash that binds the request, in groups that people can compare. */
-export function RequestHash({ hash }: { hash: string }) {
+export function RequestHash({ approval }: { approval: ApprovalDetail }) {
   const texts = useLanguage().words.approvals;
+  const { kind, status, requestHash: hash } = approval;
+  const isRefused = status === 'rejected' || status === 'expired';
+  const meaning =
+    callOf(approval) === null ? 'question' : isRefused ? 'refused' : kind === 'system.run' ? 'program' : 'call';
   const groups = hash.match(/.{1,8}/g) ?? [];
   return (
     <Section title={texts.hash}>
@@ -129,7 +133,7 @@ export function RequestHash({ hash }: { hash: string }) {
         </code>
         <CopyButton text={hash} label={texts.copyHash} />
       </div>
-      <p className="mt-1 text-sm text-text-muted">{texts.hashText}</p>
+      <p className="mt-1 text-sm text-text-muted">{texts.hashTexts[meaning]}</p>
     </Section>
   );
 }

@@ -67,7 +67,7 @@ function Approval({ approval, crumbs }: { approval: ApprovalDetail; crumbs: Crum
         <div className="flex min-w-0 flex-col gap-4">
           <ApprovalFacts approval={approval} />
           <Votes approval={approval} />
-          <RequestHash hash={approval.requestHash} />
+          <RequestHash approval={approval} />
         </div>
       </div>
       <Decision approval={approval} panel={panel} reading={reading} isRead={isRead} />

@@ -93,7 +93,7 @@ export function RequestView({ approval }: { approval: ApprovalDetail }) {
         : approval.required > 1
           ? texts.ifEnough
           : texts.ifApproved;
-  if (call === null) return <p className="text-text-muted">{texts.nothingBound}</p>;
+  if (call === null) return <p className="text-text-muted">{texts.nothingBound[approval.status]}</p>;
   const program = programOf(call);
   const interpreter = program === null ? null : interpreterOf(program);
   return (

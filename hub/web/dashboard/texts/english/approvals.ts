@@ -45,7 +45,12 @@ export const approvals = {
   ifEnough: 'If enough people approve, exactly this runs',
   wasApproved: 'Exactly this was approved',
   wasRequested: 'This was requested',
-  nothingBound: 'The next step is not bound to this approval. The run continues after an approval.',
+  nothingBound: {
+    pending: 'The next step is not bound to this approval. The run continues after an approval.',
+    approved: 'The next step was not bound to this approval. The run continued after the approval.',
+    rejected: 'The next step was not bound to this approval. The approval was rejected, so its step failed.',
+    expired: 'The next step was not bound to this approval. The approval ended without a decision.',
+  },
   readCode: '{program} runs text in the arguments as code. Read it to the end.',
   skill: 'Skill',
   program: 'Program',
@@ -75,7 +80,12 @@ export const approvals = {
   readFirst: 'To approve, read to the end.',
   showRest: 'Show the rest',
   hash: 'Request hash (SHA-256)',
-  hashText: 'Only the request with this hash runs. The machine checks the hash again before it starts a program.',
+  hashTexts: {
+    program: 'Only the request with this hash runs. The machine checks the hash again before it starts the program.',
+    call: 'Only the request with this hash runs.',
+    question: 'The hash covers the title and the details of this approval, but no step.',
+    refused: 'The hash covers the request that was not approved.',
+  },
   copyHash: 'Copy the hash',
 
   context: 'Request',

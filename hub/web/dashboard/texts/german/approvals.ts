@@ -47,8 +47,12 @@ export const approvals: typeof english = {
   ifEnough: 'Wenn genügend Personen genehmigen, läuft genau das',
   wasApproved: 'Genau das wurde genehmigt',
   wasRequested: 'Das wurde angefragt',
-  nothingBound:
-    'Der nächste Schritt ist nicht an diese Genehmigung gebunden. Nach einer Genehmigung läuft der Workflow weiter.',
+  nothingBound: {
+    pending: 'Der nächste Schritt ist nicht an diese Freigabe gebunden. Nach der Freigabe läuft der Workflow weiter.',
+    approved: 'Der nächste Schritt war nicht an diese Freigabe gebunden. Nach der Freigabe lief der Workflow weiter.',
+    rejected: 'Der nächste Schritt war nicht an diese Freigabe gebunden. Sie wurde abgelehnt, ihr Schritt schlug fehl.',
+    expired: 'Der nächste Schritt war nicht an diese Freigabe gebunden. Sie endete ohne Entscheidung.',
+  },
   readCode: '{program} führt Text in den Argumenten als Code aus. Lesen Sie ihn bis zum Ende.',
   skill: 'Funktion',
   program: 'Programm',
@@ -78,8 +82,13 @@ export const approvals: typeof english = {
   readFirst: 'Zum Genehmigen bitte bis zum Ende lesen.',
   showRest: 'Rest anzeigen',
   hash: 'Hash der Anfrage (SHA-256)',
-  hashText:
-    'Nur die Anfrage mit diesem Hash wird ausgeführt. Der Rechner prüft den Hash noch einmal, bevor er ein Programm startet.',
+  hashTexts: {
+    program:
+      'Nur die Anfrage mit diesem Hash wird ausgeführt. Der Rechner prüft den Hash noch einmal, bevor er das Programm startet.',
+    call: 'Nur die Anfrage mit diesem Hash wird ausgeführt.',
+    question: 'Der Hash gilt für Titel und Einzelheiten dieser Freigabe, aber für keinen Schritt.',
+    refused: 'Der Hash gilt für die Anfrage, die nicht freigegeben wurde.',
+  },
   copyHash: 'Hash kopieren',
 
   context: 'Anfrage',
