@@ -270,6 +270,45 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     expect(await page.getByText('You have already decided').count()).toBe(0);
   });
 
+  test('Reject asks once more, with a field for the reason, and the keyboard leads through', async () => {
+    const id = await question('reject', 'Reject this?');
+    await using tab = await open(`/app/approvals/${id}`, { viewport: { width: 390, height: 740 }, hasTouch: true });
+    const { page } = tab;
+    const posts = postsOf(page);
+    const buttonOf = (name: string) => page.getByRole('button', { name, exact: true });
+    const asked = page.getByText('Reject this? Its step then fails.');
+    await buttonOf('Reject').tap();
+    await asked.waitFor();
+    expect(await buttonOf('Approve').count()).toBe(0);
+    // Above the end of the page, the panel covers parts of links.
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(await hasNoSidewaysScroll(page)).toBe(true);
+    await page.getByLabel('Reason').fill('Wrong machine');
+    await buttonOf('Cancel').tap();
+    await buttonOf('Approve').waitFor();
+    expect(await asked.count()).toBe(0);
+    expect(await page.getByLabel('Note').inputValue()).toBe('Wrong machine');
+    const focused = () => page.evaluate<string>('document.activeElement.textContent');
+    expect(await focused()).toBe('Reject');
+    await page.keyboard.press('Enter');
+    await asked.waitFor();
+    expect(await focused()).toBe(await asked.innerText());
+    await page.keyboard.press('Escape');
+    await buttonOf('Approve').waitFor();
+    expect(await focused()).toBe('Reject');
+    await buttonOf('Reject').dblclick();
+    await asked.waitFor();
+    expect(posts).toEqual([]);
+    expect((await read(id)).status).toBe('pending');
+    await expect.poll(() => buttonOf('Reject').isEnabled()).toBe(true);
+    await page.getByLabel('Reason').focus();
+    for (const key of ['Tab', 'Tab', 'Enter']) await page.keyboard.press(key);
+    await page.getByText('by bob@harbour.example').waitFor();
+    expect(posts).toEqual([`POST /v1/automations/approvals/${id}/decide`]);
+    expect(await read(id)).toMatchObject({ status: 'rejected', note: 'Wrong machine' });
+  });
+
   test('an earlier try is named in the language and the time of the reader', async () => {
     const { nodeId: id, pairingCode } = await api.call('createAutomationNode', { body: { allowSystem: true } });
     const { deviceSecret } = await hub.client().call('claimAutomationNode', {

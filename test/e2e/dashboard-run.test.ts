@@ -292,6 +292,23 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     expect(await page.getByRole('heading', { name: /“Run uname” waits/ }).count()).toBe(0);
   });
 
+  test('an approval is rejected on the page only after a second press, with the reason', async () => {
+    const runId = await start([{ type: 'approval', title: 'Go on?' }]);
+    await settledRun(workspace.api, runId);
+    await using tab = await open(`/app/runs/${runId}`);
+    const { page } = tab;
+    const reject = page.getByRole('button', { name: 'Reject', exact: true });
+    await reject.click();
+    await page.getByLabel('Reason').fill('Not now');
+    expect((await workspace.api.call('getAutomationRun', { params: { id: runId } })).status).toBe('waiting_approval');
+    await reject.click();
+    await status(page, 'Failed').waitFor();
+    await page
+      .getByText(/^Rejected by .*: Not now$/)
+      .first()
+      .waitFor();
+  });
+
   test('an approval that binds a call shows its skill and input beside the buttons', async () => {
     const runId = await start([
       { type: 'approval', title: 'Send the weather?' },

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { LinkProps } from '@tanstack/react-router';
-import type { ButtonHTMLAttributes, ReactNode } from 'react';
+import type { ButtonHTMLAttributes, ComponentProps, ReactNode } from 'react';
 
 type Variant = 'primary' | 'secondary' | 'quiet' | 'danger';
 
@@ -31,7 +31,7 @@ export function Button({
   className,
   disabled,
   ...rest
-}: Look & ButtonHTMLAttributes<HTMLButtonElement> & { isBusy?: boolean }) {
+}: Look & ComponentProps<'button'> & { isBusy?: boolean }) {
   return (
     <button
       type="button"

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useEffect } from 'react';
 import type { RefObject } from 'react';
 import { ApiError } from '../../../../../shared/client/client.ts';
 import type { ApprovalDetail } from '../../../../../shared/client/client.ts';
@@ -7,9 +7,8 @@ import { visibleText } from '../../../../../shared/visible-text.ts';
 import { keyOf, query, useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { reread } from '../../app/live-updates.tsx';
-import { Button, ButtonLink } from '../../ui/button.tsx';
+import { ButtonLink } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
-import { Field, TextArea } from '../../ui/form.tsx';
 import { useIsolate } from '../../ui/isolate.ts';
 import { StatusPill } from '../../ui/status.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
@@ -19,7 +18,6 @@ import type { Reading } from './reading.ts';
 
 /** Pending approvals among which the next one is searched. The navigation reads the same response. */
 const searchedApprovals = 100;
-const maxNoteCharacters = 2_000;
 
 const wasDecidedBefore = (error: Error | null) =>
   error instanceof ApiError && error.code === 'approval_already_decided';
@@ -115,8 +113,6 @@ export function Decision({
 }) {
   const texts = useLanguage().words.approvals;
   const cache = useQueryClient();
-  const [note, setNote] = useState('');
-  const [hasNote, setHasNote] = useState(false);
   const { id, canDecide } = approval;
   const rereadAll = () => reread(cache, ['getAutomationApproval', 'listAutomationApprovalSummaries']);
   const { start, isPending, isSuccess, error, variables } = useAction('decideAutomationApproval', {
@@ -135,8 +131,8 @@ export function Decision({
   useEffect(() => {
     if (isSuccess) panel.current?.focus();
   }, [isSuccess]);
-  const decide = (decision: 'approved' | 'rejected') =>
-    start({ params: { id }, body: { decision, ...(note.trim() === '' ? {} : { note: note.trim() }) } });
+  const decide = (decision: 'approved' | 'rejected', note: string) =>
+    start({ params: { id }, body: { decision, ...(note === '' ? {} : { note }) } });
   const chosen = variables?.input?.body.decision;
   const showsButtons = canDecide || isPending;
   return (
@@ -152,37 +148,13 @@ export function Decision({
       ) : (
         <>
           <ErrorNote error={error} />
-          {hasNote ? (
-            <Field label={texts.note} hint={texts.noteHint} isOptional>
-              {(attributes) => (
-                <TextArea
-                  {...attributes}
-                  rows={2}
-                  maxLength={maxNoteCharacters}
-                  autoFocus
-                  value={note}
-                  disabled={isPending}
-                  onChange={(event) => setNote(event.target.value)}
-                />
-              )}
-            </Field>
-          ) : (
-            <Button
-              variant="quiet"
-              size="small"
-              className="-ms-2 mb-1.5 md:float-start md:mt-2"
-              disabled={isPending}
-              onClick={() => setHasNote(true)}
-            >
-              {texts.addNote}
-            </Button>
-          )}
           <DecisionButtons
             approval={approval}
             reading={reading}
             isRead={isRead}
             deciding={isPending ? (chosen ?? null) : null}
             onDecide={decide}
+            offersNote
           />
         </>
       )}

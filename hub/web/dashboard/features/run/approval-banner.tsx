@@ -88,10 +88,10 @@ function Decision({ approval }: { approval: ApprovalDetail }) {
     if (action.isSuccess) outcome.current?.focus();
   }, [action.isSuccess]);
   useLayoutEffect(() => () => releaseFocus(outcome), []);
-  const decide = (choice: 'approved' | 'rejected') => {
+  const decide = (choice: 'approved' | 'rejected', note: string) => {
     setDecision(choice);
     action
-      .run({ params: { id: approval.id }, body: { decision: choice } })
+      .run({ params: { id: approval.id }, body: { decision: choice, ...(note === '' ? {} : { note }) } })
       .catch(() => reread(cache, ['getAutomationApproval', 'getAutomationRun']));
   };
   const title =

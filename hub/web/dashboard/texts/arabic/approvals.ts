@@ -124,6 +124,8 @@ export const approvals: typeof english = {
   addNote: 'إضافة ملاحظة',
   approve: 'موافقة',
   reject: 'رفض',
+  confirmReject: 'هل تريد الرفض؟ ستفشل الخطوة عندئذ.',
+  reason: 'السبب',
   cannotDecide: 'لا يمكنك البتّ في هذه الموافقة',
   refusals: {
     approver_required: 'يبتّ أشخاص آخرون في هذه الموافقة.',

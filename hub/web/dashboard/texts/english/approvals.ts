@@ -122,6 +122,8 @@ export const approvals = {
   addNote: 'Add a note',
   approve: 'Approve',
   reject: 'Reject',
+  confirmReject: 'Reject this? Its step then fails.',
+  reason: 'Reason',
   cannotDecide: 'You cannot decide this approval',
   refusals: {
     approver_required: 'Other people decide this approval.',

@@ -125,6 +125,8 @@ export const approvals: typeof english = {
   addNote: 'Notiz hinzufügen',
   approve: 'Genehmigen',
   reject: 'Ablehnen',
+  confirmReject: 'Wirklich ablehnen? Der Schritt schlägt dann fehl.',
+  reason: 'Grund',
   cannotDecide: 'Sie können hier nicht entscheiden',
   refusals: {
     approver_required: 'Andere Personen entscheiden über diese Anfrage.',
