@@ -1,3 +1,4 @@
+import { commandLine } from '../../shared/command-line.ts';
 import { deviceInput, deviceTimeMs, limitTimeout } from '../../shared/commands/define.ts';
 import { maxOriginName, maxOriginReason } from '../../shared/commands/origin.ts';
 import type { CommandOrigin } from '../../shared/commands/origin.ts';
@@ -45,7 +46,7 @@ export async function beginCommand(
   return askApproval(deps, held, site, {
     ...openApproval,
     kind: 'system.run',
-    title: `${site.label ?? skill.title}: ${(input['argv'] as string[]).join(' ')}`.slice(0, 500),
+    title: `${site.label ?? skill.title}: ${commandLine(input['argv'] as string[])}`.slice(0, 500),
     message: approvalMessage({ kind: 'program' }, await findEarlierTry(deps, held, site, skill)),
     request: toStorableJson(input) as JsonObject,
     requestHash: hashOf(text),

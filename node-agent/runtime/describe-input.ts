@@ -1,4 +1,4 @@
-import { commandLine } from './program-rules.ts';
+import { commandLine } from '../../shared/command-line.ts';
 
 type Input = Record<string, unknown>;
 

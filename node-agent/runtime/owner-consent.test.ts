@@ -14,6 +14,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { commandLine } from '../../shared/command-line.ts';
 import type { ProgramRule } from '../../shared/companion/settings.ts';
 import { until } from '../../test/fixtures/until.ts';
 import { DataFolder } from './data-folder.ts';
@@ -22,7 +23,7 @@ import type { PromptEvent } from './event-log.ts';
 import type { HostPort } from './host-port.ts';
 import { changeSettings } from './owner-changes.ts';
 import { assertOwnerAllows } from './owner-consent.ts';
-import { commandLine, decideProgram, programOf, wordsOf } from './program-rules.ts';
+import { decideProgram, programOf, wordsOf } from './program-rules.ts';
 import { Prompts } from './prompts.ts';
 import { localSettings } from './settings.ts';
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
+import { commandLine } from '../../shared/command-line.ts';
 import type { CommandOrigin } from '../../shared/commands/origin.ts';
 import type { systemRun } from '../../shared/commands/system.ts';
 import { systemRun as definition } from '../../shared/commands/system.ts';
@@ -10,7 +11,6 @@ import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
 import { addRule } from './owner-changes.ts';
 import {
-  commandLine,
   decideProgram,
   folderOf,
   isAllowedElsewhere,

@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, resolve } from 'node:path';
 import type { z } from 'zod';
+import { commandLine } from '../../shared/command-line.ts';
 import type { systemRun } from '../../shared/commands/system.ts';
 import type { LocalSettings, ProgramRule } from '../../shared/companion/settings.ts';
 import { matchesGlob } from '../../shared/glob.ts';
@@ -133,11 +134,7 @@ export function wasAllowedForAnother(
   );
 }
 
-/** Joins the words of a command line to a text that `wordsOf` splits again. */
-export const commandLine = (argv: readonly string[]): string =>
-  argv.map((word) => (/^[^\s"'\\]+$/.test(word) ? word : JSON.stringify(word))).join(' ');
-
-/** Splits a pattern into words. Double quotes enclose one word, with JSON escapes. Null when a quote is not closed. */
+/** Splits a pattern, such as a line of `commandLine`, into words. Double quotes enclose one word, with JSON escapes. Null when a quote is not closed. */
 export function wordsOf(pattern: string): string[] | null {
   const words: string[] = [];
   for (let rest = pattern.trim(); rest !== ''; rest = rest.trimStart()) {

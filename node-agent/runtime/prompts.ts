@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { commandLine } from '../../shared/command-line.ts';
 import { promptAnswers } from '../../shared/companion/state.ts';
 import type { Prompt, PromptAnswer } from '../../shared/companion/state.ts';
 import { CommandError } from './commands/handler.ts';
 import { CompanionError } from './data-folder.ts';
 import type { PromptEvent } from './event-log.ts';
-import { commandLine } from './program-rules.ts';
 
 /** The content of a prompt, without its ID and times. */
 export type Question = Omit<Prompt, 'id' | 'askedAt' | 'expiresAt'>;

@@ -425,6 +425,16 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     expect(await entry.getByText('Note:').innerText()).toBe('Note: Not today\nBut tomorrow');
   });
 
+  test('the list quotes arguments with spaces, and the page still names the step', async () => {
+    const id = await askForProgram('quoted', ['ls', '-la', '/tmp', 'a b', '', '--force']);
+    await using tab = await open('/app/approvals');
+    const { page } = tab;
+    const row = page.locator(`a[href="/app/approvals/${id}"]`);
+    expect(await row.innerText()).toContain('Pack the logs: ls -la /tmp "a b" "" --force\n');
+    await row.click();
+    await page.getByRole('link', { name: 'Step 1: Pack the logs', exact: true }).waitFor();
+  });
+
   test('the list shows what the user can decide first, and follows new approvals and decisions of others', async () => {
     const mine = await question('for-bob', 'A question for Bob', { approvers: [bob] });
     await question('for-ann', 'A question for Ann', { approvers: [ann, 'cara@harbour.example'], required: 2 });

@@ -2,6 +2,7 @@ import { basename, dirname } from 'node:path';
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { commandLine } from '../../../shared/command-line.ts';
 import { onlyDenies } from '../../../shared/companion/control.ts';
 import type { OwnerChange } from '../../../shared/companion/control.ts';
 import type { LocalSettings } from '../../../shared/companion/settings.ts';
@@ -11,7 +12,6 @@ import { refusedToProgram } from '../control/server.ts';
 import { CompanionError, DataFolder, folderSuffix } from '../data-folder.ts';
 import { changeSettings } from '../owner-changes.ts';
 import { isStartedByCommand } from '../process-guard.ts';
-import { commandLine } from '../program-rules.ts';
 
 /** Dependencies of all commands of the command line. */
 export interface CliContext {

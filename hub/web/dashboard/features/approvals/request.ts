@@ -1,4 +1,5 @@
 import type { ApprovalDetail, JsonValue } from '../../../../../shared/client/client.ts';
+import { commandLine } from '../../../../../shared/command-line.ts';
 
 type Fields = Record<string, JsonValue>;
 
@@ -77,8 +78,10 @@ export function interpreterOf({ argv, stdin }: Pick<ProgramCall, 'argv' | 'stdin
   return readsCode ? (argv[index] as string) : null;
 }
 
-/** The name of the step that runs a program. The title of its approval is this name with the arguments behind it. */
+/** The name of the step that runs a program. The title of its approval is this name with the command line behind it. */
 export function stepNameOf(title: string, argv: readonly string[]): string {
-  const rest = `: ${argv.join(' ')}`;
-  return title.endsWith(rest) ? title.slice(0, -rest.length) : title;
+  // Older approvals have no quotes.
+  for (const rest of [`: ${commandLine(argv)}`, `: ${argv.join(' ')}`])
+    if (title.endsWith(rest)) return title.slice(0, -rest.length);
+  return title;
 }
