@@ -29,6 +29,11 @@ test.each([
   expect(placeholdersOf(await loadAll(loaders))).toEqual(placeholdersOf(await loadAll(english)));
 });
 
+test('German has one word for approvals, and one for machines', async () => {
+  const others = /[Gg]enehmig|[Mm]aschine|\bNodes?\b(?!\.js)/;
+  expect(textsOf(await loadAll(german)).filter(([, text]) => others.test(text))).toEqual([]);
+});
+
 test('no sentence is left in English in Arabic', async () => {
   const translated = new Map(textsOf(await loadAll(arabic)));
   // Names, keys and units of one or two words are often the same.

@@ -28,7 +28,7 @@ export const forms: typeof english = {
     env: 'Variablen',
     stdin: 'Eingabe des Programms',
     timeoutMs: 'Zeitlimit in Millisekunden',
-    waitMs: 'Auf eine Maschine offline warten, in Millisekunden',
+    waitMs: 'Auf einen Rechner warten, der offline ist, in Millisekunden',
     failOnExitCode: 'Bei einem Exitcode ungleich 0 fehlschlagen',
     path: 'Pfad',
     glob: 'Namensmuster',

@@ -11,8 +11,8 @@ export const home: typeof english = {
   needsMany: '{count} Dinge warten auf Sie.',
   pair: 'Rechner verbinden',
 
-  approvals: 'Genehmigungen warten auf Sie',
-  oneApproval: 'Genehmigung wartet auf Sie',
+  approvals: 'Freigaben warten auf Sie',
+  oneApproval: 'Freigabe wartet auf Sie',
   runs: 'beendete Läufe in 24 Stunden',
   runsWithRate: 'beendete Läufe in 24 Stunden, {rate} erfolgreich',
   inProgress: 'aktive Läufe',
@@ -23,8 +23,8 @@ export const home: typeof english = {
   unread: 'ungelesene Unterhaltungen',
 
   needs: 'Braucht eine Person',
-  needsEmpty: 'Keine Genehmigungen, Fehler oder wartenden Rechner.',
-  approve: 'Genehmigen',
+  needsEmpty: 'Keine Freigaben, Fehler oder wartenden Rechner.',
+  approve: 'Freigeben',
   failed: 'Fehlgeschlagen',
   failedTimes: '{count}-mal fehlgeschlagen',
   offline: 'Offline',

@@ -68,7 +68,7 @@ export const inbox: typeof english = {
   unknownTool: 'Unbekanntes Werkzeug',
   toolOutcomes: {
     answered: 'hat geantwortet',
-    approval_asked: 'wartet auf Genehmigung',
+    approval_asked: 'wartet auf Freigabe',
     invalid_input: 'ungültige Eingabe',
     failed: 'fehlgeschlagen',
     timeout: 'Zeit überschritten',

@@ -179,7 +179,8 @@ export const run: typeof english = {
   noLinesYet: 'Noch keine Zeilen. Neue Zeilen erscheinen hier.',
 
   flow: 'Versuche dieses Laufs',
-  flowText: 'Eine Wiederholung ist ein neuer Lauf mit derselben Version und derselben Eingabe.',
+  flowText:
+    'Jeder neue Versuch und jede neue Ausführung ist ein neuer Lauf mit derselben Version und derselben Eingabe.',
   thisRun: 'dieser Lauf',
   childRuns: 'Läufe, die seine Schritte gestartet haben',
   noChildRuns: 'Kein Schritt hat einen Lauf gestartet.',
@@ -198,19 +199,19 @@ export const run: typeof english = {
     retryTitle: 'Ohne bekanntes Ergebnis erneut versuchen?',
     retryText:
       'Der Hub weiß nicht, ob Schritt {position} vor dem Verlust der Verbindung eine Wirkung hatte. Ein neuer Versuch kann diese Wirkung wiederholen. Prüfen Sie das zuerst.',
-    retryVersion: 'Mit Version {version} wiederholen',
-    newerVersion: 'Der Workflow hat jetzt Version {version}. Eine Wiederholung führt noch einmal Version {old} aus.',
+    retryVersion: 'Mit Version {version} erneut versuchen',
+    newerVersion: 'Der Workflow hat jetzt Version {version}. Ein neuer Versuch läuft noch einmal mit Version {old}.',
     runNewer: 'Version {version} mit derselben Eingabe starten',
     runNewerTitle: 'Version {version} mit derselben Eingabe starten?',
     runNewerConfirm: 'Version {version} starten',
     runNewerText:
       'Ein neuer Lauf beginnt beim ersten Schritt. Schritte, die in diesem Lauf erfolgreich waren, laufen noch einmal.',
     retryFailed: 'Der Lauf konnte nicht erneut versucht werden',
-    replay: 'Wiederholen…',
+    replay: 'Neu ausführen…',
     started: 'Ein neuer Versuch wurde gestartet.',
   },
   replayWords: {
-    title: 'Diesen Lauf wiederholen',
+    title: 'Diesen Lauf neu ausführen',
     text: 'Ein neuer Lauf startet. Frühere Schritte behalten ihre Ergebnisse.',
     version: 'Version',
     versionHint: 'Die Schritte vor dem ersten, der erneut läuft, müssen gleich sein.',
@@ -229,7 +230,7 @@ export const run: typeof english = {
     wasSkipped: '(zuvor übersprungen)',
     more: 'Und {count} weitere Schritte.',
     test: 'Dies ist ein Testlauf: Mails und Nachrichten werden zurückgehalten, Befehle an Rechner nicht.',
-    start: 'Wiederholung starten',
+    start: 'Neu ausführen',
     effects: {
       mail: 'sendet eine Mail',
       message: 'sendet eine Nachricht',

@@ -172,6 +172,6 @@ export const runs: typeof english = {
   previewMaySkip: 'wird vielleicht übersprungen',
   previewNode: 'auf {node}',
   previewTag: 'auf einem Rechner mit dem Tag {tag}',
-  previewApproval: 'braucht eine Genehmigung',
+  previewApproval: 'braucht eine Freigabe',
   previewUnknown: 'Erst während des Laufs bekannt: {names}',
 };

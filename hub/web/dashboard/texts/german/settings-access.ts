@@ -113,7 +113,7 @@ export const access: typeof english = {
     texts: {
       conversations_suite: 'Chat auf Ihrer Website, Posteingang und API.',
       ai_agent: 'KI-Antworten, Vorschläge und KI-Läufe.',
-      automations: 'Workflows, Nodes und alles andere in der Automatisierung.',
+      automations: 'Workflows, Rechner und alles andere in der Automatisierung.',
       business_calling: 'Anrufliste und SIP.',
       business_email: 'Schritte, die E-Mails senden.',
       marketing: 'Kontaktlisten und Kampagnen.',
@@ -142,7 +142,7 @@ export const access: typeof english = {
     product: 'Produkt',
     products: { automations: 'Automatisierung', chat: 'Live-Chat', ai: 'KI', voice: 'Anrufe' },
     productTexts: {
-      automations: 'Workflows, Läufe, Freigaben, Nodes und Kanäle.',
+      automations: 'Workflows, Läufe, Freigaben, Rechner und Kanäle.',
       chat: 'Unterhaltungen, Besucher und Webhooks.',
       ai: 'Modelle, Sprache, Wissen und Nutzung.',
       voice: 'Anrufliste und Verbindungen zu Telefonanbietern.',
@@ -173,7 +173,7 @@ export const access: typeof english = {
     environmentTexts: {
       chat: 'Ein Test-Token sieht und ändert nur Testbesucher und Testunterhaltungen.',
       other:
-        'Läufe eines Test-Tokens senden keine E-Mails, Nachrichten oder Webhooks, aber Befehle auf Nodes und Aufrufe von Modellen sind echt. Ein Test-Token kann nicht ändern, was echte Läufe verwenden.',
+        'Läufe eines Test-Tokens senden keine E-Mails, Nachrichten oder Webhooks, aber Befehle auf Rechnern und Aufrufe von Modellen sind echt. Ein Test-Token kann nicht ändern, was echte Läufe verwenden.',
     },
     addresses: 'Erlaubte IP-Adressen',
     addressesHint: 'Eine Adresse oder ein CIDR-Block pro Zeile. Leer: von überall.',

@@ -105,7 +105,7 @@ export const ai: typeof english = {
       retention: 'Aufbewahrung beendeter Läufe',
     },
     approversHint:
-      'Wer entscheidet, wenn ein Schritt niemanden nennt, auch bei Befehlen auf Nodes. Niemand gewählt: alle, die entscheiden dürfen.',
+      'Wer entscheidet, wenn ein Schritt niemanden nennt, auch bei Befehlen auf Rechnern. Niemand gewählt: alle, die entscheiden dürfen.',
     notMember: 'Kein Mitglied mehr',
     requiredHint: 'Einer pro Zeile, etwa node.* oder email.send.',
     needPersonHint:

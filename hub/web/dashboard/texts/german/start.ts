@@ -20,7 +20,7 @@ export const start: typeof english = {
   powersHint:
     'Die Zeile, die Sie auf dem Rechner ausführen, erlaubt das auch dort. Der Besitzer kann es jederzeit ändern. Ohne Auswahl können Workflows nur prüfen, ob der Rechner antwortet.',
   screen: 'Bilder vom Bildschirm aufnehmen',
-  system: 'Programme starten, jedes nach einer Genehmigung',
+  system: 'Programme starten, jedes nach einer Freigabe',
   browser: 'Den Browser steuern',
   createCode: 'Code erstellen',
   code: 'Kopplungscode',
@@ -59,8 +59,8 @@ export const start: typeof english = {
   picture: 'Bild vom Bildschirm von {name}',
   folders: 'Freigegebene Ordner',
   noFolders: 'Der Besitzer gibt noch keinen Ordner frei. Um einen freizugeben, führen Sie auf dem Rechner das aus:',
-  needsApproval: 'Der Workflow wartet auf eine Genehmigung.',
-  seeApproval: 'Zur Genehmigung',
+  needsApproval: 'Der Workflow wartet auf eine Freigabe.',
+  seeApproval: 'Zur Freigabe',
   seeRun: 'Zum Lauf',
   succeeded: 'Ihr erster Workflow ist auf {name} gelaufen.',
 };
