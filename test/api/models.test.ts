@@ -336,24 +336,26 @@ test('the health of the model of the hub is the same in all workspaces', async (
   await workspace.api.call('putAutomationModels', { body: { models: [], order: [] } });
   const healthIn = async (of: TestWorkspace) => (await of.api.call('getAutomationModels', {})).fallback?.health;
   const time = expect.any(String) as string;
+  const answered = expect.any(Boolean) as boolean;
   const pause = async () => {
     own.reply = () => ({ status: 500 });
     for (let call = 0; call < 3; call += 1) await invoke(hubs[1]);
-    await expect.poll(() => healthIn(other)).toEqual({ state: 'paused', since: time, retryAt: time });
+    await expect.poll(() => healthIn(other)).toEqual({ state: 'paused', since: time, retryAt: time, answered });
   };
   const recover = async () => {
     own.reply = () => 'an answer';
     await makeModelBreakersHalfOpen(database, null);
     await invoke(hubs[0]);
-    await expect.poll(() => healthIn(other)).toEqual({ state: 'healthy', since: null, retryAt: null });
+    await expect.poll(() => healthIn(other)).toEqual({ state: 'healthy', since: null, retryAt: null, answered });
   };
   // A probe that succeeds forgets the failures that other tests caused.
   await pause();
   await recover();
   own.reply = () => ({ status: 500 });
   await invoke(hubs[0]);
-  await expect.poll(() => healthIn(workspace)).toEqual({ state: 'failing', since: time, retryAt: null });
-  expect(await healthIn(other)).toEqual(await healthIn(workspace));
+  await expect.poll(() => healthIn(workspace)).toEqual({ state: 'failing', since: time, retryAt: null, answered });
+  expect(await healthIn(other)).toMatchObject({ state: 'failing', since: (await healthIn(workspace))?.since });
+  expect([await healthIn(workspace), await healthIn(other)]).toMatchObject([{ answered: true }, { answered: false }]);
   await pause();
   await recover();
 });
@@ -384,6 +386,25 @@ test('a test asks one model, in use or not, and counts for usage but not for the
   const reader = hubs[0].client((await workspace.createKey({ permissions: ['automations:run'] })).key);
   await expect(testModel('second', reader)).rejects.toMatchObject({ status: 403 });
   expect(await api.call('getAutomationModels', {})).toMatchObject({ order: ['first', 'second'] });
+});
+
+test('a model has answered only after an answer with its present key, by a call or by a test', async () => {
+  const answered = async () => (await healthOf()).map((health) => health.answered);
+  expect(await answered()).toEqual([false, false]);
+  first.reply = () => ({ status: 401 });
+  await testModel('first');
+  expect(await answered()).toEqual([false, false]);
+  first.reply = () => 'OK';
+  await testModel('first');
+  expect(await answered()).toEqual([true, false]);
+  await put('another-key');
+  expect(await answered()).toEqual([false, false]);
+  await invoke(hubs[1]);
+  expect(await answered()).toEqual([true, false]);
+  const { models, order } = await workspace.api.call('getAutomationModels', {});
+  const kept = models.map(({ id, provider, model, baseUrl }) => ({ id, provider, model, baseUrl: baseUrl ?? '' }));
+  await workspace.api.call('putAutomationModels', { body: { models: kept, order: order.toReversed() } });
+  expect(await answered(), 'another order keeps what is known').toEqual([true, false]);
 });
 
 test('a test returns what the provider says about the key, and no secret', async () => {

@@ -1,5 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { avoidPeriodEnd, dayMs } from '../fixtures/avoid-period-end.ts';
 import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { canOpenDashboard, openDashboard, startDashboardBrowser } from '../fixtures/dashboard.ts';
@@ -9,6 +10,7 @@ import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
 import { startReceiver } from '../fixtures/receiver.ts';
 import type { Receiver } from '../fixtures/receiver.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 const sections = [
   'profile',
@@ -319,18 +321,23 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await workspace.session.call('putAutomationModels', {
       body: {
         models: [{ id: 'tried', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'alpha', apiKey: 'k' }],
-        order: [],
+        order: ['tried'],
       },
     });
     await using tab = await open('/models');
     const { page } = tab;
     const button = page.getByRole('button', { name: 'Test tried' });
+    await page.getByText('No answer in 24 hours').waitFor();
+    expect(await page.getByText('Healthy', { exact: true }).count()).toBe(0);
     await button.click();
     await page.getByText(/^Answered in/).waitFor();
+    await page.getByText('Healthy', { exact: true }).waitFor();
     model.reply = () => ({ status: 401, error: { message: 'No such key <img src=x onerror=alert(1)>' } });
     await button.click();
     await page.getByText('No answer: http_401').waitFor();
     await page.getByText('<img src=x onerror=alert(1)>').waitFor();
+    await page.getByText('The last test failed').waitFor();
+    expect(await page.getByText('Healthy', { exact: true }).count()).toBe(0);
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Edit tried' }).click();
     await page.getByLabel('Model', { exact: true }).fill('beta');
@@ -349,7 +356,8 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     model.reply = ({ headers }) => (headers.authorization === 'Bearer no' ? { status: 401 } : 'OK');
     const stepsJson = [{ type: 'skill', skillId: 'ai.invoke', input: { input: 'Why?' } }] as never;
     const { id } = await api.call('createAutomationWorkflow', { body: { name: 'ask', stepsJson } });
-    await api.call('runAutomationWorkflow', { params: { id }, body: {} });
+    const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} }));
+    await settledRun(api, runId);
     await using tab = await open('/models', { session: jwt, viewport: { width: 320, height: 760 } });
     const { page } = tab;
     const row = (name: string) => page.getByRole('listitem').filter({ hasText: name });
@@ -371,10 +379,13 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await using tab = await openDashboard(browser, '/app/settings/models', { hubUrl: other.url, session: jwt });
     const { page } = tab;
     await page.getByText('The hub uses its own model, of-the-hub.').waitFor();
+    await page.getByText('No answer in 24 hours').waitFor();
+    model.reply = () => 'OK';
+    const ask = () => other.client(keys.ai).call('createAiRun', { body: { input: 'Why?' } });
+    await ask();
     await page.getByText('Healthy', { exact: true }).waitFor();
     model.reply = () => ({ status: 401 });
-    const ask = other.client(keys.ai).call('createAiRun', { body: { input: 'Why?' } });
-    await expect(ask).rejects.toMatchObject({ code: 'inference_failed' });
+    await expect(ask()).rejects.toMatchObject({ code: 'inference_failed' });
     await page.getByText('Paused', { exact: true }).waitFor();
     await page.getByText('Too many calls failed, so the hub skips this model for now.').waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);

@@ -99,6 +99,11 @@ const modelHealth = named(
       retryAt: timestamp
         .nullable()
         .describe('For a paused model, the time from which one call tries it again; otherwise null'),
+      answered: z
+        .boolean()
+        .describe(
+          'Whether a call or a test of the workspace was answered in the last 24 hours, with this provider, address, name and key. A `healthy` model without an answer has not shown that it works',
+        ),
     })
     .describe('Whether calls of a model succeed'),
 );

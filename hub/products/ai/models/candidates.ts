@@ -4,6 +4,8 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import type { Inference, ModelBinding } from '../../../platform/inference/inference.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import { answersOf } from '../usage/index.ts';
+import type { Answers } from '../usage/index.ts';
 import { hubScope } from './breaker-store.ts';
 import type { BreakerKey, BreakerView } from './breaker-store.ts';
 import { fingerprintOf } from './breakers.ts';
@@ -102,14 +104,16 @@ export class Candidates {
   }
 
   /** Whether calls of a model of the workspace succeed. */
-  healthOf(row: ModelsRow | undefined, tenantId: string, model: StoredModel): ModelHealth {
+  healthOf(row: ModelsRow | undefined, tenantId: string, model: StoredModel, answers: Answers): ModelHealth {
     const { view } = this.#breaker(row, { scope: tenantId, tenantId, modelId: model.id }, this.#bindingOf(model));
-    return healthOf(view);
+    const count = answersOf(answers, { modelId: model.id, model: model.model }, model.earlierAnswers);
+    return { ...healthOf(view), answered: count > 0 };
   }
 
-  /** Whether calls of the hub's own model succeed, in all workspaces. */
-  healthOfOwn(row: ModelsRow | undefined, own: OwnModel): ModelHealth {
-    return healthOf(this.#breaker(row, keyOfOwn(own), own.binding).view);
+  /** Whether calls of the hub's own model succeed, in all workspaces, and whether it answered this one. */
+  healthOfOwn(row: ModelsRow | undefined, own: OwnModel, answers: Answers): ModelHealth {
+    const { view } = this.#breaker(row, keyOfOwn(own), own.binding);
+    return { ...healthOf(view), answered: answersOf(answers, { modelId: '', model: own.binding.model }) > 0 };
   }
 
   #bindingOf({ provider, baseUrl, model, sealedKey }: StoredModel): ModelBinding {
@@ -154,7 +158,7 @@ export class Candidates {
 
 const keyOfOwn = ({ binding }: OwnModel) => ({ scope: hubScope, tenantId: null, modelId: binding.model });
 
-function healthOf(view: BreakerView | null): ModelHealth {
+function healthOf(view: BreakerView | null): Omit<ModelHealth, 'answered'> {
   if (view !== null && view.openUntil !== null)
     return { state: 'paused', since: isoOf(view.openedAt), retryAt: isoOf(view.openUntil) };
   if (view?.isTroubled === true) return { state: 'failing', since: isoOf(view.failedAt), retryAt: null };

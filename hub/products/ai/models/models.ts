@@ -9,7 +9,7 @@ import { assertVersion } from '../../../platform/http/routing/if-match.ts';
 import type { ExpectedVersion } from '../../../platform/http/routing/if-match.ts';
 import type { ModelBinding } from '../../../platform/inference/inference.ts';
 import { changesOf, recordAudit } from '../../core/audit/index.ts';
-import { costMicrosOf, reserve } from '../usage/index.ts';
+import { costMicrosOf, latestAnswersOf, readAnswers, reserve } from '../usage/index.ts';
 import type { Tokens, UsageLedger } from '../usage/index.ts';
 import { promptTokens } from './call-usage.ts';
 import { Candidates, keyPurpose } from './candidates.ts';
@@ -70,12 +70,15 @@ export class Ai {
   }
 
   async getModels(tenantId: string): Promise<ModelsResponse> {
-    const row = await this.#candidates.read(tenantId);
-    const { own } = this.#deps;
+    const { db, own } = this.#deps;
+    const [row, answers] = await Promise.all([
+      this.#candidates.read(tenantId),
+      db.read(tenantId, (tx) => readAnswers(tx, tenantId)),
+    ]);
     return {
       models: (row?.models ?? []).map((stored) => {
-        const { sealedKey, prices = null, ...model } = stored;
-        const health = this.#candidates.healthOf(row, tenantId, stored);
+        const { sealedKey, prices = null, earlierAnswers: _answers, ...model } = stored;
+        const health = this.#candidates.healthOf(row, tenantId, stored, answers);
         return { ...model, prices, apiKeySet: sealedKey !== null, health };
       }),
       order: row?.order ?? [],
@@ -83,7 +86,7 @@ export class Ai {
       fallback:
         own === null || (row?.order ?? []).length > 0
           ? null
-          : { model: own.binding.model, prices: own.prices, health: this.#candidates.healthOfOwn(row, own) },
+          : { model: own.binding.model, prices: own.prices, health: this.#candidates.healthOfOwn(row, own, answers) },
       version: row?.version ?? 0,
       updatedAt: row?.updated_at?.toISOString() ?? null,
     };
@@ -97,19 +100,24 @@ export class Ai {
       const [before] = await tx.select().from(modelConfigs).where(eq(modelConfigs.tenantId, tenantId)).for('update');
       const version = before?.version ?? 0;
       assertVersion(expected, version, 'list of models');
-      const models = body.models.map(({ apiKey, baseUrl, prices = null, ...model }) => ({
-        ...model,
-        prices,
-        baseUrl: baseUrl ?? null,
+      const answers = await readAnswers(tx, tenantId);
+      const models = body.models.map(({ apiKey, baseUrl, prices = null, ...model }) => {
         // A key is reused only for the same provider and address, so that it is never sent elsewhere.
-        sealedKey:
-          apiKey === undefined
-            ? (before?.models.find(
-                (known) =>
-                  known.id === model.id && known.provider === model.provider && known.baseUrl === (baseUrl ?? null),
-              )?.sealedKey ?? null)
-            : this.#deps.secrets.seal(keyPurpose, apiKey),
-      }));
+        const known = before?.models.find(
+          ({ id, provider, baseUrl: url }) =>
+            id === model.id && provider === model.provider && url === (baseUrl ?? null),
+        );
+        const isSame = apiKey === undefined && known?.model === model.model;
+        return {
+          ...model,
+          prices,
+          baseUrl: baseUrl ?? null,
+          sealedKey: apiKey === undefined ? (known?.sealedKey ?? null) : this.#deps.secrets.seal(keyPurpose, apiKey),
+          earlierAnswers: isSame
+            ? known.earlierAnswers
+            : latestAnswersOf(answers, { modelId: model.id, model: model.model }),
+        };
+      });
       const authors = authorsOfModels(before, { models, order: body.order }, actor);
       await tx
         .update(modelConfigs)

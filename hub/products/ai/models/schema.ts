@@ -12,6 +12,7 @@ import {
   version,
 } from '../../../platform/db/tenancy.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
+import type { EarlierAnswers } from '../usage/index.ts';
 import type { BreakerState } from './breaker.ts';
 
 /** Models of a workspace. Their API keys are sealed. */
@@ -28,6 +29,8 @@ export const modelConfigs = pgTable(
           model: string;
           sealedKey: string | null;
           prices?: ModelPrices | null;
+          /** The last hour with answers before its connection changed, and how many. Usage is counted by hour. */
+          earlierAnswers?: EarlierAnswers | undefined;
         }[]
       >()
       .notNull(),

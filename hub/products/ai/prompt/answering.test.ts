@@ -7,12 +7,14 @@ import { Answering, readAnswer } from './index.ts';
 import { SpokenAnswerFilter } from './spoken-answer-filter.ts';
 
 /** Creates a model that obeys every instruction it reads, and a workspace with hostile text in its knowledge. */
+const health = { state: 'healthy' as const, since: null, retryAt: null, answered: true };
+
 function answeringFrom(passage: string, terms: string, requests: ModelRequest[]) {
   const models = {
     getModels: async () => ({
       models: [],
       order: [],
-      fallback: { model: 'gpt-5', prices: null, health: { state: 'healthy' as const, since: null, retryAt: null } },
+      fallback: { model: 'gpt-5', prices: null, health },
       version: 0,
       updatedAt: null,
     }),
@@ -129,7 +131,7 @@ describe('a spoken answer', () => {
       getModels: async () => ({
         models: [],
         order: [],
-        fallback: { model: 'gpt-5', prices: null, health: { state: 'healthy' as const, since: null, retryAt: null } },
+        fallback: { model: 'gpt-5', prices: null, health },
         version: 0,
         updatedAt: null,
       }),

@@ -19,6 +19,8 @@ export const ai: typeof english = {
     testAnswered: 'أجاب خلال {time}',
     testFailed: 'لا إجابة: {outcome}',
     health: { healthy: 'سليم', failing: 'متعثر', paused: 'موقوف مؤقتًا' },
+    notAnswered: 'لا إجابة خلال 24 ساعة',
+    lastTestFailed: 'فشل الاختبار الأخير',
     healthText: {
       failing: 'فشلت استدعاءات في الدقيقة الأخيرة.',
       paused: 'فشل عدد كبير من الاستدعاءات، لذلك يتخطى المركز هذا النموذج حاليًا.',

@@ -17,6 +17,8 @@ export const ai = {
     testAnswered: 'Answered in {time}',
     testFailed: 'No answer: {outcome}',
     health: { healthy: 'Healthy', failing: 'Failing', paused: 'Paused' },
+    notAnswered: 'No answer in 24 hours',
+    lastTestFailed: 'The last test failed',
     healthText: {
       failing: 'Calls of the last minute failed.',
       paused: 'Too many calls failed, so the hub skips this model for now.',

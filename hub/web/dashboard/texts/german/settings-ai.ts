@@ -19,6 +19,8 @@ export const ai: typeof english = {
     testAnswered: 'Hat nach {time} geantwortet',
     testFailed: 'Keine Antwort: {outcome}',
     health: { healthy: 'In Ordnung', failing: 'Fehlerhaft', paused: 'Pausiert' },
+    notAnswered: 'Keine Antwort in 24 Stunden',
+    lastTestFailed: 'Der letzte Test schlug fehl',
     healthText: {
       failing: 'Aufrufe der letzten Minute sind fehlgeschlagen.',
       paused: 'Zu viele Aufrufe sind fehlgeschlagen, deshalb überspringt der Hub dieses Modell vorerst.',

@@ -7,9 +7,19 @@ import { LocalTime, RelativeTime } from '../../../ui/time.tsx';
 
 const tones: Record<ModelHealth['state'], Tone> = { healthy: 'success', failing: 'warning', paused: 'danger' };
 
-/** Whether a model answers its calls. */
-export function HealthPill({ health: { state } }: { health: ModelHealth }) {
-  return <Pill tone={tones[state]}>{useLanguage().words.settings.models.health[state]}</Pill>;
+/** Whether a model answers its calls. A model is shown as healthy only after an answer. */
+export function HealthPill({
+  health: { state, answered },
+  hasFailedTest = false,
+}: {
+  health: ModelHealth;
+  /** Whether its last test on this page failed. */
+  hasFailedTest?: boolean;
+}) {
+  const text = useLanguage().words.settings.models;
+  if (hasFailedTest && state !== 'paused') return <Pill tone="danger">{text.lastTestFailed}</Pill>;
+  if (state === 'healthy' && !answered) return <Pill tone="neutral">{text.notAnswered}</Pill>;
+  return <Pill tone={tones[state]}>{text.health[state]}</Pill>;
 }
 
 /** Why calls of a model fail or are not sent, since when, and when it is called again. Nothing for a healthy model. */

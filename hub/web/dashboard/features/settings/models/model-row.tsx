@@ -1,8 +1,9 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { useId, useState } from 'react';
 import type { ModelHealth } from '../../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../../shared/visible-text.ts';
-import { useAction } from '../../../app/api.ts';
+import { keyOf, useAction } from '../../../app/api.ts';
 import { useLanguage } from '../../../app/language.tsx';
 import { useIsAdmin } from '../../../app/session.tsx';
 import { Button, IconButton } from '../../../ui/button.tsx';
@@ -18,6 +19,8 @@ interface RowProps {
   health: ModelHealth | null;
   position: number;
   isLast: boolean;
+  /** Version of the stored models. A test says nothing about other versions. */
+  version: number;
   /** The hub tests what is stored, so changes must be saved first. */
   isChanged: boolean;
   errorOf: (path: string) => string | null;
@@ -85,6 +88,7 @@ export function ModelRow({
   health,
   position,
   isLast,
+  version,
   isChanged,
   errorOf,
   onChange,
@@ -96,7 +100,12 @@ export function ModelRow({
   const text = settings.models;
   const isAdmin = useIsAdmin();
   const id = useId();
-  const test = useAction('testAutomationModel');
+  const cache = useQueryClient();
+  const test = useAction('testAutomationModel', {
+    onDone: () => cache.invalidateQueries({ queryKey: keyOf('getAutomationModels') }),
+  });
+  const [testedVersion, setTestedVersion] = useState<number | null>(null);
+  const tested = !isChanged && testedVersion === version ? test.data : undefined;
   const [isEdited, setEdited] = useState(model.id === '');
   const hasError = fields.some((field) => errorOf(field) !== null);
   const isOpen = isEdited || hasError;
@@ -116,7 +125,7 @@ export function ModelRow({
             {text.providers[model.provider]} · {visibleLine(model.model)}
           </p>
         </div>
-        {health !== null && <HealthPill health={health} />}
+        {health !== null && <HealthPill health={health} hasFailedTest={tested?.answered === false} />}
         {!model.isUsed && <Pill tone="neutral">{text.unused}</Pill>}
         {!model.apiKeySet && model.apiKey === '' && model.provider !== 'openai-compatible' && (
           <Pill tone="warning">{text.noKey}</Pill>
@@ -146,7 +155,10 @@ export function ModelRow({
               disabled={isChanged}
               isBusy={test.isPending}
               className="me-1.5"
-              onClick={() => test.start({ params: { modelId: model.id } })}
+              onClick={() => {
+                setTestedVersion(version);
+                test.start({ params: { modelId: model.id } });
+              }}
             >
               {text.test}
             </Button>
@@ -163,7 +175,7 @@ export function ModelRow({
         )}
       </div>
       {health !== null && <HealthNote health={health} className="px-3.5 pb-2.5" />}
-      {!isChanged && <TestResult result={test.data} error={test.error} />}
+      {!isChanged && testedVersion === version && <TestResult result={test.data} error={test.error} />}
       <div id={id} hidden={!isOpen} className="border-t px-3.5 pt-3 pb-2.5">
         <div className="grid gap-x-4 sm:grid-cols-2">
           <TextField

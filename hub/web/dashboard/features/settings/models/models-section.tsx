@@ -98,6 +98,7 @@ function ModelsForm({ server }: { server: Answer<'getAutomationModels'> }) {
                     health={healthOf(server, model)}
                     position={index}
                     isLast={index === models.length - 1}
+                    version={server.version}
                     isChanged={edits.isChanged}
                     errorOf={(path) => edits.errorOf(`models[${index}].${path}`)}
                     onChange={(changes) =>
