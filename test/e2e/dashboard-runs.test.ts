@@ -236,7 +236,7 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     await page.getByRole('toolbar').getByRole('button', { name: 'Cancel runs' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel runs' }).click();
     const result = page.getByRole('dialog', { name: 'Result' });
-    await result.getByText('1 succeeded. 1 refused.').waitFor();
+    await result.getByText('1 run was cancelled. 1 refused.').waitFor();
     await result.getByRole('button', { name: 'Close' }).last().click();
     await row(page, paused).getByText('Cancelled').waitFor();
     expect(await page.getByRole('toolbar').count()).toBe(0);
@@ -250,17 +250,24 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     const dialog = page.getByRole('dialog');
     expect(await dialog.getByRole('button', { name: 'Cancel runs in progress' }).isDisabled()).toBe(true);
     await dialog.getByRole('button', { name: 'Retry failed and cancelled runs' }).click();
-    await page.getByRole('dialog', { name: 'Result' }).getByText('1 succeeded.').waitFor();
+    const result = page.getByRole('dialog', { name: 'Result' });
+    await result.getByText('1 run was started again.').waitFor();
+    // The new run may fail as well.
+    await result.getByText('Started again', { exact: true }).waitFor();
+    expect(await result.getByText(/succeeded|Done/).count()).toBe(0);
     const attempts = async () => {
       const { data } = await workspace.api.call('listAutomationRuns', { query: { status: 'failed' } });
       return data.map(({ attempt }) => attempt);
     };
     await expect.poll(attempts).toContain(2);
+    const { data: failed } = await workspace.api.call('listAutomationRuns', { query: { status: 'failed' } });
+    const href = await result.getByRole('link').getAttribute('href');
+    expect(href).toContain(failed.find(({ attempt }) => attempt === 2)?.id);
     await page.goto(`${hub.url}/app/runs?status=failed&trigger=manual&environment=live`);
     await page.getByRole('checkbox', { name: /Select all/ }).check();
     await page.getByRole('button', { name: 'All runs that match the filter…' }).click();
     await dialog.getByRole('button', { name: 'Retry failed and cancelled runs' }).click();
-    await page.getByRole('dialog', { name: 'Result' }).getByText('1 succeeded.').waitFor();
+    await page.getByRole('dialog', { name: 'Result' }).getByText('1 run was started again.').waitFor();
     await expect.poll(attempts).toContain(3);
   });
 
@@ -415,7 +422,7 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     expect(await dialog.isVisible()).toBe(true);
     isStopped.resolve();
     const result = page.getByRole('dialog', { name: 'Result' });
-    await result.getByText('0 succeeded. 100 refused.').waitFor();
+    await result.getByText('0 runs were cancelled. 100 refused.').waitFor();
     expect(tab.requests.filter((url) => url.endsWith('/automations/runs/cancel'))).toHaveLength(1);
     await result.getByRole('button', { name: 'Close' }).last().click();
     expect(await page.getByRole('toolbar').count()).toBe(0);

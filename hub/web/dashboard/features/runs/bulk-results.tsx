@@ -11,9 +11,9 @@ import type { BulkState } from './use-bulk.ts';
 /** Results that the dialog lists of each kind. */
 const shownResults = 100;
 
-/** The result of a bulk operation, run by run; refused runs come first. */
+/** The result of a bulk operation, run by run; refused runs come first. A retry leads to its new run, which may fail. */
 export function BulkResults({
-  state: { done, succeeded, refused, error },
+  state: { kind, done, succeeded, refused, error },
   names,
   onClose,
 }: {
@@ -28,7 +28,7 @@ export function BulkResults({
     <Dialog title={texts.resultsTitle} isWide onClose={onClose}>
       <ErrorNote error={error} />
       <p className="mb-2" role="status">
-        {format(texts.resultsOk, { count: done })}{' '}
+        {done === 1 ? texts.resultsOne[kind] : format(texts.results[kind], { count: done })}{' '}
         {refused.length > 0 && format(texts.resultsFailed, { count: refused.length })}
       </p>
       <ul className="mb-3 max-h-96 overflow-y-auto">
@@ -38,7 +38,7 @@ export function BulkResults({
               {visibleLine(names.get(id) ?? '')} <code>{shortId(runId ?? id)}</code>
             </TextLink>
             {ok ? (
-              <Pill tone="success">{texts.resultOk}</Pill>
+              <Pill tone="neutral">{texts.resultOk[kind]}</Pill>
             ) : (
               <span className="text-sm wrap-anywhere text-danger">{message}</span>
             )}

@@ -9,6 +9,7 @@ export type BulkKind = 'cancel' | 'retry';
 type Result = Answer<'cancelAutomationRuns'>['results'][number];
 
 export interface BulkState {
+  kind: BulkKind;
   isRunning: boolean;
   hasEnded: boolean;
   /** Runs for which the operation succeeded. */
@@ -28,7 +29,15 @@ const statusesOf = {
 
 /** Runs that the API changes in one request. */
 const maxPerRequest = 100;
-const atStart: BulkState = { isRunning: false, hasEnded: false, done: 0, succeeded: [], refused: [], error: null };
+const atStart: BulkState = {
+  kind: 'cancel',
+  isRunning: false,
+  hasEnded: false,
+  done: 0,
+  succeeded: [],
+  refused: [],
+  error: null,
+};
 
 /**
  * The filters of a list as the filter of a bulk operation. Runs that start later do not match.
@@ -63,12 +72,12 @@ export function useBulk() {
         refused: [...old.refused, ...results.filter((result) => !result.ok)],
       };
     });
-  const start = (work: () => Promise<void>) => {
+  const start = (kind: BulkKind, work: () => Promise<void>) => {
     // The second click of a double click arrives before the button is disabled.
     if (isBusy.current) return;
     isBusy.current = true;
     isStopped.current = false;
-    setState({ ...atStart, isRunning: true });
+    setState({ ...atStart, kind, isRunning: true });
     background(
       work()
         .finally(() => (isBusy.current = false))
@@ -92,12 +101,12 @@ export function useBulk() {
       isStopped.current = true;
     },
     byIds: (kind: BulkKind, ids: readonly string[]) =>
-      start(async () => {
+      start(kind, async () => {
         for (let at = 0; at < ids.length && !isStopped.current; at += maxPerRequest)
           collect(await call(kind, { ids: ids.slice(at, at + maxPerRequest) }));
       }),
     byFilter: (kind: BulkKind, filter: BulkFilter) =>
-      start(async () => {
+      start(kind, async () => {
         let olderThan: string | null = null;
         do {
           const answer: Answer<'cancelAutomationRuns'> = await call(kind, {

@@ -134,9 +134,10 @@ export const runs: typeof english = {
   stop: 'إيقاف',
   progress: 'المنجز: {done}، المرفوض: {failed}.',
   resultsTitle: 'النتيجة',
-  resultsOk: 'الناجح: {count}.',
+  results: { cancel: 'التشغيلات الملغاة: {count}.', retry: 'التشغيلات التي بدأت من جديد: {count}.' },
+  resultsOne: { cancel: 'أُلغي تشغيل واحد.', retry: 'بدأ تشغيل واحد من جديد.' },
   resultsFailed: 'المرفوض: {count}.',
-  resultOk: 'تم',
+  resultOk: { cancel: 'أُلغي', retry: 'بدأ من جديد' },
   resultsCut: 'تعرض القائمة أول {count} من التشغيلات المرفوضة.',
 
   start: 'تشغيل سير عمل…',

@@ -138,9 +138,10 @@ export const runs: typeof english = {
   stop: 'Anhalten',
   progress: '{done} Läufe erledigt, {failed} abgelehnt.',
   resultsTitle: 'Ergebnis',
-  resultsOk: '{count} erfolgreich.',
+  results: { cancel: '{count} Läufe wurden abgebrochen.', retry: '{count} Läufe wurden erneut gestartet.' },
+  resultsOne: { cancel: '1 Lauf wurde abgebrochen.', retry: '1 Lauf wurde erneut gestartet.' },
   resultsFailed: '{count} abgelehnt.',
-  resultOk: 'Erledigt',
+  resultOk: { cancel: 'Abgebrochen', retry: 'Erneut gestartet' },
   resultsCut: 'Die Liste zeigt die ersten {count} abgelehnten Läufe.',
 
   start: 'Workflow ausführen…',
