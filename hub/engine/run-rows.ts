@@ -200,6 +200,7 @@ export async function insertRetries(
     workflow_version: changes.workflowVersion ?? null,
     payload: changes.payload ?? null,
     authored_by: changes.authoredBy ?? null,
+    ran_again_by: caller.actor,
     trace_parent: traceParent,
     environment: caller.environment === 'test' ? 'test' : run.environment,
     requested_by: [
@@ -213,12 +214,12 @@ export async function insertRetries(
   const { rows } = await tx.query<RunJobRow>(
     'insert_retries',
     `WITH given AS (
-       SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, old_id uuid, flow_id uuid, from_step int, environment text, requested_by text[], trace_parent text, workflow_version int, payload jsonb, authored_by text[])
+       SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, old_id uuid, flow_id uuid, from_step int, environment text, requested_by text[], trace_parent text, workflow_version int, payload jsonb, authored_by text[], ran_again_by text)
      ), flow AS (
        UPDATE flows SET revision = revision + 1, updated_at = now() FROM given WHERE flows.id = given.flow_id
      ), run AS (
        INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, depth, requested_by, authored_by, trace_parent, attempt, next_step, wake_at, queued_at)
-       SELECT g.id, r.tenant_id, r.workflow_id, coalesce(g.workflow_version, r.workflow_version), r.flow_id, 'queued', r.trigger, r.context, coalesce(g.payload, r.payload), g.environment, r.depth, g.requested_by, coalesce(g.authored_by, r.authored_by), g.trace_parent, r.attempt + 1, g.from_step, now(), now()
+       SELECT g.id, r.tenant_id, r.workflow_id, coalesce(g.workflow_version, r.workflow_version), r.flow_id, 'queued', r.trigger || jsonb_build_object('ranAgainBy', g.ran_again_by), r.context, coalesce(g.payload, r.payload), g.environment, r.depth, g.requested_by, coalesce(g.authored_by, r.authored_by), g.trace_parent, r.attempt + 1, g.from_step, now(), now()
        FROM given g JOIN runs r ON r.id = g.old_id
      ), step AS (
        INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, output, output_text, output_bytes, input, input_omitted, error, started_at, finished_at, retried_attempts, attempt_started_at)

@@ -3929,7 +3929,7 @@ export interface Run {
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
   /** Why the run waits; null while a worker executes it or is about to, and after it has ended */
   waitsFor: RunWait | null;
-  /** What started the run; fields besides `type` depend on the type */
+  /** What started the run; fields besides `type` depend on the type. A retry and a replay keep the trigger of the first attempt; `ranAgainBy` is the caller, such as `user:<id>` or `token:<id>` */
   trigger: {
     /** Type of the trigger, such as `manual`, `schedule`, `webhook`, `event` or `channel` */
     type: string;
@@ -4035,7 +4035,7 @@ export interface RunSummary {
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
   /** Why the run waits; null while a worker executes it or is about to, and after it has ended */
   waitsFor: RunWait | null;
-  /** What started the run; fields besides `type` depend on the type */
+  /** What started the run; fields besides `type` depend on the type. A retry and a replay keep the trigger of the first attempt; `ranAgainBy` is the caller, such as `user:<id>` or `token:<id>` */
   trigger: {
     /** Type of the trigger, such as `manual`, `schedule`, `webhook`, `event` or `channel` */
     type: string;

@@ -98,6 +98,12 @@ describe('the user who started a run cannot approve it', () => {
     await settled(first);
     const retry = await workspace.api.call('retryAutomationRun', { params: { id: first } });
     expect(await verdicts(retry.id)).toEqual(onlyBob);
+    const triggerOf = async (run: string) =>
+      (await workspace.api.call('getAutomationRun', { params: { id: run } })).trigger;
+    const { by } = await triggerOf(first);
+    const again = await triggerOf(retry.id);
+    expect(again).toMatchObject({ type: 'manual', by, ranAgainBy: expect.stringMatching(/^token:/) as string });
+    expect(again['ranAgainBy']).not.toBe(by);
     await settled(retry.id);
     expect(
       await verdicts(

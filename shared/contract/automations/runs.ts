@@ -217,7 +217,9 @@ const runSummaryShape = {
         .describe('Type of the trigger, such as `manual`, `schedule`, `webhook`, `event` or `channel`'),
     })
     .catchall(jsonValue)
-    .describe('What started the run; fields besides `type` depend on the type'),
+    .describe(
+      'What started the run; fields besides `type` depend on the type. A retry and a replay keep the trigger of the first attempt; `ranAgainBy` is the caller, such as `user:<id>` or `token:<id>`',
+    ),
   attempt: z.int().describe('Number of the attempt within its flow, from 1; each retry adds one'),
   environment: z
     .enum(['live', 'test'])

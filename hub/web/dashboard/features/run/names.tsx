@@ -18,13 +18,13 @@ const textOf = (trigger: Run['trigger'], field: string): string | null => {
   return typeof value === 'string' ? value : null;
 };
 
-/** Who started the run, as far as the trigger names a user or an API key. */
-function useStarter(trigger: Run['trigger']): string | null {
+/** A user or an API key, such as `user:<id>`, as the one who did something. Null for others. */
+function useActor(actor: string | null): string | null {
   const { words, format } = useLanguage();
   const { user } = useSession();
   const tenantId = useTenantId();
   const isAdmin = useIsAdmin();
-  const [kind, id] = textOf(trigger, 'by')?.split(':') ?? [];
+  const [kind, id] = actor?.split(':') ?? [];
   const members = useQuery({
     ...query('listMembers', { params: { tenantId }, query: { limit: 100 } }),
     enabled: kind === 'user' && id !== user.id,
@@ -46,11 +46,12 @@ function useStarter(trigger: Run['trigger']): string | null {
   return token === undefined ? words.run.byKey : format(words.run.byKeyNamed, { name: visibleLine(token.name) });
 }
 
-/** What started the run, and who. */
+/** What started the run, and who; also who retried or replayed it. */
 export function StartedBy({ run }: { run: Run }) {
-  const { words } = useLanguage();
+  const { words, format } = useLanguage();
   const { trigger, parentRunId } = run;
-  const starter = useStarter(trigger);
+  const starter = useActor(textOf(trigger, 'by'));
+  const again = useActor(textOf(trigger, 'ranAgainBy'));
   const types: Record<string, string> = words.run.triggers;
   const event = textOf(trigger, 'event') ?? textOf(trigger, 'provider');
   const failedRunId = trigger.type === 'error' ? textOf(trigger, 'runId') : null;
@@ -66,6 +67,7 @@ export function StartedBy({ run }: { run: Run }) {
         )}
       </span>
       {starter !== null && <span>{starter}</span>}
+      {again !== null && <span>{format(words.run.ranAgain, { by: again })}</span>}
       {parentRunId !== null && (
         <span>
           {words.run.startedByRun} <RunLink runId={parentRunId} />

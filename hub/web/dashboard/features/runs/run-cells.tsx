@@ -87,7 +87,7 @@ export function RunStatusCell({ run }: { run: RunSummary }) {
   );
 }
 
-/** What started a run. */
+/** What started a run, or who retried or replayed it. */
 export function StartedBy({ run: { trigger } }: { run: RunSummary }) {
   const { words, format } = useLanguage();
   const { by, triggerType } = words.runs;
@@ -97,6 +97,8 @@ export function StartedBy({ run: { trigger } }: { run: RunSummary }) {
       {format(text, { id: shortId(id) })}
     </TextLink>
   );
+  const ranAgainBy = fieldOf(trigger, 'ranAgainBy');
+  if (ranAgainBy !== '') return actorName(ranAgainBy);
   switch (trigger.type) {
     case 'manual':
       return actorName(fieldOf(trigger, 'by'));

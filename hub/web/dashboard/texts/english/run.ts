@@ -20,6 +20,7 @@ export const run = {
   byMember: 'by a member',
   byKey: 'with an API key',
   byKeyNamed: 'with the key {name}',
+  ranAgain: 'run again {by}',
   startedByRun: 'Started by run',
   afterFailure: 'After the failure of run',
   triggers: {
@@ -171,7 +172,8 @@ export const run = {
   noLinesYet: 'No lines yet. New lines appear here.',
 
   flow: 'Attempts of this run',
-  flowText: 'A retry or a replay is a new run with the same version and input.',
+  flowText:
+    'A retry is a new run with the same version and input. A replay is a new run, too; it can have another version or input.',
   thisRun: 'this run',
   childRuns: 'Runs that its steps started',
   noChildRuns: 'No step started a run.',

@@ -22,6 +22,7 @@ export const run: typeof english = {
   byMember: 'von einem Mitglied',
   byKey: 'mit einem API-Schlüssel',
   byKeyNamed: 'mit dem Schlüssel {name}',
+  ranAgain: 'erneut ausgeführt {by}',
   startedByRun: 'Gestartet von Lauf',
   afterFailure: 'Nach dem Fehlschlag von Lauf',
   triggers: {
@@ -180,7 +181,7 @@ export const run: typeof english = {
 
   flow: 'Versuche dieses Laufs',
   flowText:
-    'Jeder neue Versuch und jede neue Ausführung ist ein neuer Lauf mit derselben Version und derselben Eingabe.',
+    'Ein neuer Versuch ist ein neuer Lauf mit derselben Version und derselben Eingabe. Auch eine neue Ausführung ist ein neuer Lauf; sie kann eine andere Version oder Eingabe haben.',
   thisRun: 'dieser Lauf',
   childRuns: 'Läufe, die seine Schritte gestartet haben',
   noChildRuns: 'Kein Schritt hat einen Lauf gestartet.',
