@@ -190,6 +190,7 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await dialog.waitFor({ state: 'hidden' });
     await expect.poll(() => new URL(page.url()).pathname).not.toContain(runId);
     await page.getByText('Attempt 2', { exact: true }).waitFor();
+    await page.getByText('run again by you', { exact: true }).waitFor();
 
     await page.goto(`${hub.url}/app/runs/${runId}`);
     await page.getByRole('link', { name: 'Open the latest attempt' }).waitFor();
@@ -229,6 +230,11 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     expect(
       await workspace.api.call('getAutomationRun', { params: { id }, query: { include: 'inputs' } }),
     ).toMatchObject({ workflowVersion: 2, payload: { city: 'Oslo' } });
+    await page.getByRole('tab', { name: 'Related runs' }).click();
+    await page.getByText('it can have another version or input').waitFor();
+    const attempt = (count: number) => page.getByRole('listitem').filter({ hasText: `Attempt ${count}` });
+    await attempt(1).getByText('version 1', { exact: true }).waitFor();
+    await attempt(2).getByText('version 2', { exact: true }).waitFor();
   });
 
   test('a failed run of an older version says so, and offers the newer version with the same input', async () => {

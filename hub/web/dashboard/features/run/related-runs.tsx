@@ -15,8 +15,18 @@ import { useFlow } from './run-actions.tsx';
 import { isFinal } from './run-model.ts';
 import type { Run } from './run-model.ts';
 
-function RunRow({ run, label, isPresent = false }: { run: RunSummary; label: string; isPresent?: boolean }) {
-  const { words } = useLanguage();
+function RunRow({
+  run,
+  label,
+  isPresent = false,
+  showsVersion = false,
+}: {
+  run: RunSummary;
+  label: string;
+  isPresent?: boolean;
+  showsVersion?: boolean;
+}) {
+  const { words, format } = useLanguage();
   return (
     <li
       className={`flex flex-wrap items-center gap-x-4 gap-y-1 rounded-(--radius-medium) border px-3 py-2 ${isPresent ? 'bg-accent-muted' : ''}`}
@@ -25,6 +35,9 @@ function RunRow({ run, label, isPresent = false }: { run: RunSummary; label: str
         {isPresent ? `${label} (${words.run.thisRun})` : <RunLink runId={run.id}>{label}</RunLink>}
         <code className="block text-text-muted">{shortId(run.id)}</code>
       </span>
+      {showsVersion && (
+        <span className="text-sm text-text-muted">{format(words.run.version, { version: run.workflowVersion })}</span>
+      )}
       <StatusPill status={run.status} />
       <span className="text-sm text-text-muted">
         <LocalTime at={run.queuedAt} /> · <Duration from={run.startedAt ?? run.queuedAt} to={run.finishedAt} />
@@ -55,6 +68,7 @@ export function RelatedRuns({ run }: { run: Run }) {
                   key={each.id}
                   run={each.id === run.id ? run : each}
                   isPresent={each.id === run.id}
+                  showsVersion={runs.some(({ workflowVersion }) => workflowVersion !== run.workflowVersion)}
                   label={format(words.run.attempt, { count: each.attempt })}
                 />
               ))}
