@@ -389,7 +389,7 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     await page.goto(`${hub.url}/app/runs/${waits[2]}`);
     await page.getByRole('link', { name: 'Open that run' }).click();
     await page.getByRole('heading', { level: 1, name: 'child work' }).waitFor();
-    await page.getByRole('link', { name: waits[2]?.slice(0, 13) ?? '' }).click();
+    await page.getByRole('link', { name: `…${waits[2]?.slice(-12)}` }).click();
     await page.getByRole('heading', { level: 1, name: 'harbour-report' }).waitFor();
     await page.getByRole('tab', { name: 'Related runs' }).click();
     await page.getByRole('link', { name: 'child work' }).waitFor();

@@ -4,8 +4,10 @@ import { visibleLine } from '../../../../shared/visible-text.ts';
 import { query } from '../app/api.ts';
 import { TextLink } from './layout.tsx';
 
-const shownIdCharacters = 13;
-export const shortId = (id: string) => id.slice(0, shownIdCharacters);
+const shownIdCharacters = 12;
+
+/** The end of an id. Ids begin with a time, so ids of the same minute have the same start. */
+export const shortId = (id: string) => (id.length <= shownIdCharacters ? id : `…${id.slice(-shownIdCharacters)}`);
 
 /** Names of the newest nodes of the workspace, by id. */
 export function useNodeNames(isNeeded: boolean): ReadonlyMap<string, string> {

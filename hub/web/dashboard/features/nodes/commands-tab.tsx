@@ -9,6 +9,7 @@ import { useRereadOn } from '../../app/live-updates.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Card, Empty, TextLink } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
+import { shortId } from '../../ui/object-links.tsx';
 import { Pill } from '../../ui/status.tsx';
 import type { Tone } from '../../ui/status.tsx';
 import { Duration, LocalTime } from '../../ui/time.tsx';
@@ -78,7 +79,7 @@ function CommandRow({ command }: { command: NodeCommand }) {
       </StackedCell>
       <StackedCell label={nodes.run}>
         <TextLink to="/runs/$runId" params={{ runId: command.runId }}>
-          {format(nodes.runStep, { run: command.runId.slice(0, 13), step: command.stepIndex + 1 })}
+          {format(nodes.runStep, { run: shortId(command.runId), step: command.stepIndex + 1 })}
         </TextLink>
         {command.attempt > 1 && (
           <div className="text-sm text-text-muted">{format(nodes.attempt, { number: command.attempt })}</div>

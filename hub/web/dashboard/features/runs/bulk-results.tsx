@@ -4,8 +4,8 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { TextLink } from '../../ui/layout.tsx';
+import { shortId } from '../../ui/object-links.tsx';
 import { Pill } from '../../ui/status.tsx';
-import { shortId } from './run-cells.tsx';
 import type { BulkState } from './use-bulk.ts';
 
 /** Results that the dialog lists of each kind. */

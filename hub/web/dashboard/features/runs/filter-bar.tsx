@@ -6,11 +6,11 @@ import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Input } from '../../ui/form.tsx';
+import { shortId } from '../../ui/object-links.tsx';
 import { LocalTime } from '../../ui/time.tsx';
 import { hasFilters, isIdPrefix, periods, triggerTypes } from './filters.ts';
 import type { Period, RunFilters } from './filters.ts';
 import { NodePicker, WorkflowPicker } from './picker.tsx';
-import { shortId } from './run-cells.tsx';
 
 export const chip =
   'inline-flex min-h-8 items-center gap-1 rounded-full border border-border-button bg-surface px-2.5 py-1 whitespace-nowrap hover:bg-surface-muted aria-pressed:border-accent aria-pressed:bg-accent-muted aria-pressed:font-semibold aria-pressed:text-accent';

@@ -3,12 +3,10 @@ import type { RunSummary, RunWait } from '../../../../../shared/client/operation
 import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { TextLink } from '../../ui/layout.tsx';
+import { shortId } from '../../ui/object-links.tsx';
 import { Pill, StatusPill } from '../../ui/status.tsx';
 import { LocalTime, TextWithTime } from '../../ui/time.tsx';
 import { useActorName } from './use-members.ts';
-
-/** The start of an id, which the filter takes. Fewer characters are the same for runs of one millisecond. */
-export const shortId = (id: string) => id.slice(0, 18);
 
 const fieldOf = (trigger: object, name: string): string => {
   const value = (trigger as Record<string, unknown>)[name];

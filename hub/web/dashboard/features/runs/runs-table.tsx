@@ -5,8 +5,9 @@ import type { RunSummary } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useMediaQuery } from '../../app/use-media-query.ts';
+import { shortId } from '../../ui/object-links.tsx';
 import { Duration, RelativeTime } from '../../ui/time.tsx';
-import { RunMeta, RunStatusCell, shortId, StartedBy } from './run-cells.tsx';
+import { RunMeta, RunStatusCell, StartedBy } from './run-cells.tsx';
 
 export interface RunSelection {
   ids: ReadonlySet<string>;

@@ -5,6 +5,7 @@ import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts'
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { TextLink } from '../../ui/layout.tsx';
+import { shortId } from '../../ui/object-links.tsx';
 import { CodeBlock } from '../../ui/value.tsx';
 
 /** Texts of a step that fit into the list; the JSON view has them whole. */
@@ -43,7 +44,7 @@ function NodeOf({ input }: { input: JsonObject }) {
   if (id !== null)
     return (
       <TextLink to="/nodes/$nodeId/{-$tab}" params={{ nodeId: id }}>
-        {format(onNode, { node: visibleLine(node.data?.name ?? id.slice(0, 13)) })}
+        {format(onNode, { node: visibleLine(node.data?.name ?? shortId(id)) })}
       </TextLink>
     );
   if (selection === null) return null;

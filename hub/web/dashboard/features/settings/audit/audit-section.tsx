@@ -9,6 +9,7 @@ import { Button } from '../../../ui/button.tsx';
 import { JsonTree } from '../../../ui/json-tree.tsx';
 import { useIsolate } from '../../../ui/isolate.ts';
 import { Empty, TextLink } from '../../../ui/layout.tsx';
+import { shortId } from '../../../ui/object-links.tsx';
 import { LocalTime } from '../../../ui/time.tsx';
 import { PagedRows } from '../parts/paged-rows.tsx';
 import { useSettingsSearch } from '../use-settings-search.ts';
@@ -35,7 +36,7 @@ function summaryOf(details: Entry['details']): string {
     .join(' · ');
 }
 
-/** The object that an entry is about: its name or the start of its id, with a link to its page. */
+/** The object that an entry is about: its name or the end of its id, with a link to its page. */
 function Target({ entry: { targetType, targetId }, nameOf }: { entry: Entry; nameOf: (actor: string) => string }) {
   const { settings } = useLanguage().words;
   // The workspace is the one of this page.
@@ -45,7 +46,7 @@ function Target({ entry: { targetType, targetId }, nameOf }: { entry: Entry; nam
   const name = isNamed ? (
     nameOf(`${targetType}:${targetId}`)
   ) : (
-    <code>{visibleLine(targetType === 'pack' ? targetId : targetId.slice(0, 8))}</code>
+    <code>{visibleLine(targetType === 'pack' ? targetId : shortId(targetId))}</code>
   );
   if (link === null) return <span className="wrap-anywhere text-text-muted">{name}</span>;
   return (

@@ -3,7 +3,7 @@ import { visibleLine } from '../../../../../../shared/visible-text.ts';
 import { query } from '../../../app/api.ts';
 import { useWords } from '../../../app/language.tsx';
 import { useTenantId } from '../../../app/session.tsx';
-import { useNodeNames } from '../../../ui/object-links.tsx';
+import { shortId, useNodeNames } from '../../../ui/object-links.tsx';
 
 const maxNames = 100;
 
@@ -34,7 +34,7 @@ export function useActorNames(): { known: { actor: string; name: string }[]; nam
       const node = kind === 'node' ? nodes.get(id) : undefined;
       if (node !== undefined) return `${kinds['node'] ?? 'node'} ${node}`;
       return (
-        names.get(actor) ?? `${kinds[kind] ?? visibleLine(kind)}${id === '' ? '' : ` ${visibleLine(id.slice(0, 8))}`}`
+        names.get(actor) ?? `${kinds[kind] ?? visibleLine(kind)}${id === '' ? '' : ` ${visibleLine(shortId(id))}`}`
       );
     },
   };
