@@ -253,6 +253,11 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     await page.getByRole('button', { name: 'All runs that match the filter…' }).click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.getByRole('button', { name: 'Cancel runs in progress' }).isDisabled()).toBe(true);
+    await dialog.getByRole('group', { name: 'Cancel runs in progress' }).getByText('Runs in progress stop.').waitFor();
+    await dialog
+      .getByRole('group', { name: 'Retry failed and cancelled runs' })
+      .getByText('Each failed or cancelled run starts again')
+      .waitFor();
     await dialog.getByRole('button', { name: 'Retry failed and cancelled runs' }).click();
     const result = page.getByRole('dialog', { name: 'Result' });
     await result.getByText('1 run was started again.').waitFor();

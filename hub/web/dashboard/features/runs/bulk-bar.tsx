@@ -114,23 +114,22 @@ function ByFilter({
       <p className="mb-2">
         {format(texts.byFilterText, { count: estimate === undefined ? '…' : countText(estimate) })}
       </p>
-      <p className="mb-2 text-text-muted">{texts.cancelText}</p>
-      <p className="mb-4 text-text-muted">{texts.retryText}</p>
       {isRunning && (
         <p role="status" className="mb-2">
           {format(texts.progress, { done, failed: refused.length })}
         </p>
       )}
       <ErrorNote error={error} />
-      <div className="flex flex-wrap justify-end gap-2">
-        {isRunning ? (
-          <Button onClick={bulk.stop}>{texts.stop}</Button>
-        ) : (
-          <>
-            <Button onClick={onClose}>{words.common.close}</Button>
+      {!isRunning && (
+        <div className="mb-4 divide-y rounded-(--radius-large) border *:px-3 *:py-2.5">
+          <div role="group" aria-label={texts.byFilterRetry}>
+            <p className="mb-2 text-text-muted">{texts.retryText}</p>
             <Button disabled={retry === null} onClick={() => retry !== null && bulk.byFilter('retry', retry)}>
               {texts.byFilterRetry}
             </Button>
+          </div>
+          <div role="group" aria-label={texts.byFilterCancel}>
+            <p className="mb-2 text-text-muted">{texts.cancelText}</p>
             <Button
               variant="danger"
               disabled={cancel === null}
@@ -138,7 +137,14 @@ function ByFilter({
             >
               {texts.byFilterCancel}
             </Button>
-          </>
+          </div>
+        </div>
+      )}
+      <div className="flex justify-end">
+        {isRunning ? (
+          <Button onClick={bulk.stop}>{texts.stop}</Button>
+        ) : (
+          <Button onClick={onClose}>{words.common.close}</Button>
         )}
       </div>
     </Dialog>
