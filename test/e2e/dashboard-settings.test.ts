@@ -564,6 +564,22 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     expect(user.displayName).toBe('Ann Petersen');
   });
 
+  test('after a change of the password, the list of sessions has only the present one', async () => {
+    const { email, password } = await hub.workspace('Passwords');
+    const signIn = async () => (await hub.client().call('logIn', { body: { email, password } })).token;
+    await signIn();
+    await using tab = await open('', { session: await signIn() });
+    const { page } = tab;
+    const sessions = page.locator('section', { has: page.getByRole('heading', { name: 'Where you are signed in' }) });
+    await sessions.getByRole('listitem').nth(1).waitFor();
+    await page.getByLabel('Current password').fill(password);
+    await page.getByLabel('New password', { exact: true }).fill('an entirely new passphrase');
+    await page.getByLabel('New password again').fill('an entirely new passphrase');
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await expect.poll(() => sessions.getByRole('listitem').count()).toBe(1);
+    await sessions.getByText('This session').waitFor();
+  });
+
   test('the policy names the field that the hub refused, and the reason once', async () => {
     await using tab = await open('/policy');
     const { page } = tab;

@@ -1,6 +1,8 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useAction } from '../../../app/api.ts';
 import { useWords } from '../../../app/language.tsx';
+import { reread } from '../../../app/live-updates.tsx';
 import { useSession } from '../../../app/session.tsx';
 import { fieldErrors } from '../../../forms/field-errors.ts';
 import { Button } from '../../../ui/button.tsx';
@@ -22,9 +24,12 @@ export function PasswordForm() {
   const { user, workspaceName } = useSession();
   const [value, setValue] = useState(nothing);
   const [isDifferent, setDifferent] = useState(false);
+  const cache = useQueryClient();
   const change = useAction('changePassword', {
     onDone: () => {
       setValue(nothing);
+      // The change ends the other sessions.
+      reread(cache, ['listOwnSessions']);
       showToast(words.passwordChanged);
     },
   });
