@@ -72,6 +72,20 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     expect(await tab.page.getByRole('button', { name: 'Run a workflow…' }).count()).toBe(2);
   });
 
+  test('a new workspace says that it has no workflow, and its inbox links to the settings of the chat', async () => {
+    const { jwt } = await hub.workspace();
+    await using tab = await open('/app/runs', { session: jwt });
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Run a workflow…' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'Run a workflow' });
+    await dialog.getByText('This workspace has no workflows.').waitFor();
+    await dialog.getByRole('link', { name: 'Create a workflow' }).click();
+    await page.getByRole('heading', { level: 1, name: 'New workflow' }).waitFor();
+    await page.goto(`${hub.url}/app/inbox`);
+    await page.getByRole('link', { name: 'Set up the chat of your site' }).click();
+    await expect.poll(() => new URL(page.url()).pathname).toBe('/app/settings/chat');
+  });
+
   test('rows show status and reason, and change by live events without a reload', async () => {
     const [waiting = '', broken = ''] = [...(await start('ask')), ...(await start('break'))];
     await ended(broken);

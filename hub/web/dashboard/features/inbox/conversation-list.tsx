@@ -5,7 +5,7 @@ import type { InboxConversation } from '../../../../../shared/client/operations.
 import { background } from '../../../../../shared/web/background.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
-import { Empty } from '../../ui/layout.tsx';
+import { Empty, TextLink } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { ConversationRow, rowHeight } from './conversation-row.tsx';
 import { useInboxAddress } from './use-inbox-address.ts';
@@ -40,6 +40,8 @@ export function ConversationList({ list, rows }: { list: UseInfiniteQueryResult;
     if (isSelectedLoaded) rowsOnPage.scrollToIndex(selected, { align: 'auto' });
   }, [search.conversation, isSelectedLoaded]);
   const isSearchable = search.member === undefined && (search.view ?? 'open') !== 'all';
+  // These views are empty in a new workspace; others are often empty.
+  const showsSetUp = search.member === undefined && ['open', 'all'].includes(search.view ?? 'open');
   return (
     <div ref={box} className="relative min-h-0 grow overflow-y-auto" tabIndex={-1}>
       <Loaded of={list}>
@@ -47,6 +49,13 @@ export function ConversationList({ list, rows }: { list: UseInfiniteQueryResult;
           rows.length === 0 ? (
             <Empty title={inbox.emptyView}>
               <p>{isSearchable ? inbox.emptyViewText : inbox.emptyInboxText}</p>
+              {showsSetUp && (
+                <p className="mt-2">
+                  <TextLink to="/settings/{-$section}" params={{ section: 'chat' }}>
+                    {inbox.setUpChat}
+                  </TextLink>
+                </p>
+              )}
             </Empty>
           ) : (
             <ul aria-label={inbox.conversations} className="relative" style={{ height: rowsOnPage.getTotalSize() }}>

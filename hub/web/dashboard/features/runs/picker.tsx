@@ -7,6 +7,7 @@ import { query } from '../../app/api.ts';
 import { useWords } from '../../app/language.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Input } from '../../ui/form.tsx';
+import { TextLink } from '../../ui/layout.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Pill, StatusPill } from '../../ui/status.tsx';
 
@@ -28,6 +29,7 @@ function Choices({
   isCurrent = true,
   choices,
   onChoose,
+  empty,
   children,
 }: {
   label: string;
@@ -37,9 +39,11 @@ function Choices({
   isCurrent?: boolean;
   choices: readonly Choice[] | undefined;
   onChoose: (choice: Choice) => void;
+  /** What is shown if there is nothing to choose from. */
+  empty: ReactNode;
   children?: ReactNode;
 }) {
-  const { runs, common } = useWords();
+  const { runs } = useWords();
   const [isEntered, setEntered] = useState(false);
   // Enter waits for the choices of the text in the field.
   const entered = isEntered && isCurrent && text.trim() !== '' ? choices?.[0] : undefined;
@@ -78,9 +82,9 @@ function Choices({
         ))}
       </ul>
       {choices?.length === 0 && (
-        <p role="status" className="pb-4 text-text-muted">
-          {text === '' ? common.none : runs.nothingFound}
-        </p>
+        <div role="status" className="pb-4 text-text-muted">
+          {text === '' ? empty : runs.nothingFound}
+        </div>
       )}
     </>
   );
@@ -104,6 +108,14 @@ export function WorkflowChoices({ onChoose }: { onChoose: (workflow: WorkflowSum
           label={runs.chooseWorkflow}
           text={text}
           onText={setText}
+          empty={
+            <>
+              {runs.noWorkflows}{' '}
+              <TextLink isInText to="/workflows/$workflowId/{-$tab}" params={{ workflowId: 'new' }}>
+                {runs.createWorkflow}
+              </TextLink>
+            </>
+          }
           isCurrent={!found.isPlaceholderData && q === text.trim()}
           choices={data.map(({ id, name, active }) => ({
             id,
@@ -132,7 +144,7 @@ export function WorkflowPicker({ onChoose, onClose }: { onChoose: (id: string) =
 }
 
 export function NodePicker({ onChoose, onClose }: { onChoose: (id: string) => void; onClose: () => void }) {
-  const { chooseNode } = useWords().runs;
+  const { chooseNode, noNodes } = useWords().runs;
   const [text, setText] = useState('');
   const nodes = useQuery(query('listAutomationNodes', { query: { limit: maxNodes } }));
   const q = text.trim().toLowerCase();
@@ -142,6 +154,7 @@ export function NodePicker({ onChoose, onClose }: { onChoose: (id: string) => vo
         {({ data }) => (
           <Choices
             label={chooseNode}
+            empty={noNodes}
             text={text}
             onText={setText}
             choices={data

@@ -20,6 +20,7 @@ export const inbox: typeof english = {
   assignedTo: 'مسندة إلى',
   emptyView: 'لا توجد محادثات هنا',
   emptyViewText: 'تظهر الرسائل الجديدة تلقائيًا. يضم العرض «الكل» جميع المحادثات.',
+  setUpChat: 'إعداد دردشة موقعك',
   emptyInboxText: 'يظهر الزوار عندما يكتبون في دردشة موقعك أو عبر قناة.',
   chooseConversation: 'اختر محادثة',
   chooseConversationText: 'اضغط J وK للتنقل في القائمة، و? لعرض كل المفاتيح.',

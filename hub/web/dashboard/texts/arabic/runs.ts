@@ -25,6 +25,9 @@ export const runs: typeof english = {
   chooseWorkflow: 'اختيار سير عمل',
   chooseNode: 'اختيار جهاز',
   findByName: 'البحث بالاسم',
+  noWorkflows: 'لا توجد مسارات عمل في مساحة العمل هذه.',
+  createWorkflow: 'إنشاء سير عمل',
+  noNodes: 'لا توجد أجهزة في مساحة العمل هذه.',
   nothingFound: 'لا شيء بهذا الاسم.',
   moreExist: 'اكتب جزءًا أكبر من الاسم للعثور على نتائج أخرى.',
 

@@ -18,6 +18,7 @@ export const inbox = {
   assignedTo: 'Assigned to',
   emptyView: 'No conversations here',
   emptyViewText: 'New messages appear by themselves. The view “All” has every conversation.',
+  setUpChat: 'Set up the chat of your site',
   emptyInboxText: 'Visitors appear when they write in the chat of your site or through a channel.',
   chooseConversation: 'Choose a conversation',
   chooseConversationText: 'Press J and K to move through the list, and ? for all keys.',

@@ -23,6 +23,9 @@ export const runs = {
   chooseWorkflow: 'Choose a workflow',
   chooseNode: 'Choose a node',
   findByName: 'Find by name',
+  noWorkflows: 'This workspace has no workflows.',
+  createWorkflow: 'Create a workflow',
+  noNodes: 'This workspace has no nodes.',
   nothingFound: 'Nothing has this name.',
   moreExist: 'Type more of the name to find others.',
 

@@ -20,6 +20,7 @@ export const inbox: typeof english = {
   assignedTo: 'Zugewiesen an',
   emptyView: 'Keine Unterhaltungen in dieser Ansicht',
   emptyViewText: 'Neue Nachrichten erscheinen von selbst. Die Ansicht „Alle“ enthält jede Unterhaltung.',
+  setUpChat: 'Chat Ihrer Website einrichten',
   emptyInboxText: 'Besucher erscheinen hier, sobald sie im Chat Ihrer Website oder über einen Kanal schreiben.',
   chooseConversation: 'Wählen Sie eine Unterhaltung',
   chooseConversationText: 'Mit J und K bewegen Sie sich durch die Liste, mit ? sehen Sie alle Tasten.',

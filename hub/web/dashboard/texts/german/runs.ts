@@ -25,6 +25,9 @@ export const runs: typeof english = {
   chooseWorkflow: 'Workflow auswählen',
   chooseNode: 'Rechner auswählen',
   findByName: 'Nach Namen suchen',
+  noWorkflows: 'Dieser Arbeitsbereich hat keine Workflows.',
+  createWorkflow: 'Workflow anlegen',
+  noNodes: 'Dieser Arbeitsbereich hat keine Rechner.',
   nothingFound: 'Nichts hat diesen Namen.',
   moreExist: 'Geben Sie mehr vom Namen ein, um weitere zu finden.',
 
