@@ -580,6 +580,46 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await sessions.getByText('This session').waitFor();
   });
 
+  test.each(['light', 'dark'] as const)(
+    'tables on a phone show every value and action without scrolling, with the %s theme',
+    async (colorScheme) => {
+      const { jwt, session, email, tenantId } = await hub.workspace();
+      const toTenant = { tenantId };
+      await session.call('createApiToken', {
+        params: toTenant,
+        body: { name: 'of the till', product: 'chat', permissions: ['chat:read'] },
+      });
+      await session.call('createWebhook', {
+        params: toTenant,
+        body: { url: `${receiver.url}/a/rather/long/path/of/a/receiver`, events: ['csat.submitted'] },
+      });
+      const actions = {
+        members: { role: 'button', name: `Remove ${email}` },
+        tokens: { role: 'button', name: 'Delete of the till' },
+        webhooks: { role: 'switch', name: /receiver/ },
+      } as const;
+      for (const [section, { role, name }] of Object.entries(actions)) {
+        await using tab = await open(`/${section}`, {
+          session: jwt,
+          colorScheme,
+          viewport: { width: 390, height: 844 },
+        });
+        const { page } = tab;
+        const action = page.getByRole(role, { name });
+        await action.waitFor();
+        const box = await action.boundingBox();
+        expect((box?.x ?? 0) + (box?.width ?? 1_000), section).toBeLessThanOrEqual(390);
+        expect(
+          await page.evaluate(
+            `[...document.querySelectorAll('main *')].filter((each) => each.scrollWidth > each.clientWidth && getComputedStyle(each).overflowX === 'auto' && each.querySelector('table') !== null).length`,
+          ),
+          section,
+        ).toBe(0);
+        expect(await accessibilityViolations(page)).toEqual([]);
+      }
+    },
+  );
+
   test('the policy names the field that the hub refused, and the reason once', async () => {
     await using tab = await open('/policy');
     const { page } = tab;

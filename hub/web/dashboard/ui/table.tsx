@@ -1,19 +1,28 @@
 import type { ReactNode } from 'react';
 
-/** A table that scrolls sideways on small screens. Without links or buttons in it, the keyboard scrolls it itself. */
+/** Classes of a table whose rows are cards on small screens. */
+const stacked =
+  'max-md:block max-md:[&_tbody]:block max-md:[&_thead]:sr-only max-md:[&_tr]:block max-md:[&_tr]:px-3.5 max-md:[&_tr]:py-2.5 max-md:[&_td]:flex max-md:[&_td]:gap-2 max-md:[&_td]:px-0 max-md:[&_td]:py-0.5';
+
+/**
+ * A table that scrolls sideways on small screens. Without links or buttons in it, the keyboard scrolls it itself.
+ * With `isStacked`, small screens show each row as a card instead, and its cells need a `label`.
+ */
 export function Table({
   head,
   children,
   isFocusable = false,
+  isStacked = false,
 }: {
   head: readonly ReactNode[];
   children: ReactNode;
   isFocusable?: boolean;
+  isStacked?: boolean;
 }) {
   return (
     // Texts for screen readers are positioned: without "relative" they widen the page instead of the table.
     <div className="relative overflow-x-auto" tabIndex={isFocusable ? 0 : undefined}>
-      <table className="w-full border-collapse text-start">
+      <table className={`w-full border-collapse text-start ${isStacked ? stacked : ''}`}>
         <thead>
           <tr className="border-b text-sm text-text-muted">
             {head.map((cell, index) => (
@@ -35,20 +44,38 @@ export function Row({ children, isSelected = false }: { children: ReactNode; isS
   );
 }
 
-/** A cell. `note` is a second, smaller line. */
+/** A cell. `note` is a second, smaller line, and `label` the name of the column on small screens; '' for no name. */
 export function Cell({
   children,
   note,
+  label,
   className = '',
 }: {
   children: ReactNode;
   note?: ReactNode;
+  label?: string;
   className?: string;
 }) {
-  return (
-    <td className={`px-3.5 py-2 align-middle ${className}`}>
+  const content = (
+    <>
       {children}
       {note !== undefined && <div className="text-sm text-text-muted">{note}</div>}
+    </>
+  );
+  return (
+    <td className={`px-3.5 py-2 align-middle ${className}`}>
+      {label === undefined ? (
+        content
+      ) : (
+        <>
+          {label !== '' && (
+            <span aria-hidden className="w-28 shrink-0 text-start text-sm text-text-muted md:hidden">
+              {label}
+            </span>
+          )}
+          <div className="min-w-0 max-md:grow">{content}</div>
+        </>
+      )}
     </td>
   );
 }

@@ -56,6 +56,7 @@ export function InvitationList() {
       <PagedRows list={list} operation="listInvitations" empty={null}>
         {(invitations) => (
           <Table
+            isStacked
             head={[
               common.email,
               settings.members.role,
@@ -65,12 +66,14 @@ export function InvitationList() {
           >
             {invitations.map((invitation) => (
               <Row key={invitation.id}>
-                <Cell className="min-w-40 wrap-anywhere">{visibleLine(invitation.email)}</Cell>
-                <Cell>{common.roles[invitation.role]}</Cell>
-                <Cell className="whitespace-nowrap">
+                <Cell label="" className="min-w-40 wrap-anywhere">
+                  {visibleLine(invitation.email)}
+                </Cell>
+                <Cell label={settings.members.role}>{common.roles[invitation.role]}</Cell>
+                <Cell label={settings.tokens.expires} className="whitespace-nowrap">
                   <RelativeTime at={invitation.expiresAt} />
                 </Cell>
-                <Cell className="text-end">
+                <Cell label="" className="text-end">
                   <Button
                     size="small"
                     variant="quiet"

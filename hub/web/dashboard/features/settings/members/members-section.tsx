@@ -30,7 +30,7 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
   const email = visibleLine(member.email);
   return (
     <Row>
-      <Cell>
+      <Cell label="">
         <span className="flex items-center gap-2.5">
           <MemberPicture person={member} />
           <span className="min-w-40 wrap-anywhere">
@@ -42,9 +42,9 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
           </span>
         </span>
       </Cell>
-      <Cell>{isAdmin ? <RoleChoice member={member} /> : common.roles[member.role]}</Cell>
+      <Cell label={settings.members.role}>{isAdmin ? <RoleChoice member={member} /> : common.roles[member.role]}</Cell>
       {isAdmin && (
-        <Cell className="whitespace-nowrap">
+        <Cell label={settings.members.lastSignIn} className="whitespace-nowrap">
           {typeof member.lastSignInAt === 'string' ? (
             <RelativeTime at={member.lastSignInAt} />
           ) : (
@@ -59,11 +59,11 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
           )}
         </Cell>
       )}
-      <Cell className="whitespace-nowrap">
+      <Cell label={settings.members.added} className="whitespace-nowrap">
         <RelativeTime at={member.createdAt} />
       </Cell>
       {isAdmin && (
-        <Cell className="text-end">
+        <Cell label="" className="text-end">
           <Button size="small" variant="quiet" aria-label={`${settings.members.remove} ${email}`} onClick={onRemove}>
             {settings.members.remove}
           </Button>
@@ -97,6 +97,7 @@ export function MembersSection() {
       <PagedRows list={list} operation="listMembers" empty={null}>
         {(members) => (
           <Table
+            isStacked
             head={[
               words.member,
               words.role,

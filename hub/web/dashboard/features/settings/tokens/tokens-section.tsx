@@ -29,10 +29,11 @@ function TokenRow({ token, onDelete }: { token: Token; onDelete: () => void }) {
   const isExpired = token.expiresAt !== null && Date.parse(token.expiresAt) <= now;
   return (
     <Row>
-      <Cell className="min-w-40 wrap-anywhere" note={<code>{visibleLine(token.keyHint)}</code>}>
+      <Cell label="" className="min-w-40 wrap-anywhere" note={<code>{visibleLine(token.keyHint)}</code>}>
         <span className="font-semibold">{visibleLine(token.name)}</span>
       </Cell>
       <Cell
+        label={settings.tokens.access}
         note={
           <>
             {token.permissions.join(', ')}
@@ -50,14 +51,14 @@ function TokenRow({ token, onDelete }: { token: Token; onDelete: () => void }) {
           </Pill>
         </span>
       </Cell>
-      <Cell className="whitespace-nowrap">
+      <Cell label={settings.tokens.lastUsed} className="whitespace-nowrap">
         {token.lastUsedAt === null ? (
           <span className="text-text-muted">{settings.tokens.neverUsed}</span>
         ) : (
           <RelativeTime at={token.lastUsedAt} />
         )}
       </Cell>
-      <Cell className="whitespace-nowrap">
+      <Cell label={settings.tokens.expires} className="whitespace-nowrap">
         {token.expiresAt === null ? (
           <span className="text-text-muted">{settings.tokens.never}</span>
         ) : isExpired ? (
@@ -66,7 +67,7 @@ function TokenRow({ token, onDelete }: { token: Token; onDelete: () => void }) {
           <RelativeTime at={token.expiresAt} />
         )}
       </Cell>
-      <Cell className="text-end">
+      <Cell label="" className="text-end">
         <Button
           size="small"
           variant="quiet"
@@ -124,6 +125,7 @@ export function TokensSection() {
       <PagedRows list={list} operation="listApiTokens" empty={<Empty title={words.empty}>{words.emptyText}</Empty>}>
         {(tokens) => (
           <Table
+            isStacked
             head={[
               words.name,
               words.access,

@@ -27,7 +27,7 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
   const url = visibleLine(webhook.url);
   return (
     <Row>
-      <Cell className="min-w-52 wrap-anywhere" note={visibleLine(webhook.description)}>
+      <Cell label="" className="min-w-52 wrap-anywhere" note={visibleLine(webhook.description)}>
         <TextLink to="/settings/{-$section}" params={{ section: 'webhooks' }} search={{ id: webhook.id }}>
           {url}
         </TextLink>
@@ -38,13 +38,15 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
         )}
         <ErrorNote error={update.error} />
       </Cell>
-      <Cell className="min-w-40 text-sm">{webhook.events.join(', ')}</Cell>
-      <Cell>
+      <Cell label={settings.webhooks.events} className="min-w-40 text-sm">
+        {webhook.events.join(', ')}
+      </Cell>
+      <Cell label={settings.webhooks.environment}>
         <Pill tone={webhook.environment === 'live' ? 'accent' : 'neutral'}>
           {webhook.environment === 'live' ? common.live : common.test}
         </Pill>
       </Cell>
-      <Cell className="text-end">
+      <Cell label={settings.webhooks.active} className="text-end">
         <Switch
           label={format(settings.webhooks.sendTo, { url })}
           isOn={webhook.active}
@@ -73,6 +75,7 @@ export function WebhookList() {
       <PagedRows list={list} operation="listWebhooks" empty={<Empty title={words.empty}>{words.emptyText}</Empty>}>
         {(webhooks) => (
           <Table
+            isStacked
             head={[words.url, words.events, words.environment, <span className="block text-end">{words.active}</span>]}
           >
             {webhooks.map((webhook) => (
