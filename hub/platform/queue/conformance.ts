@@ -108,18 +108,18 @@ export function queueConformance({ backend, restart }: ConformanceBackend): void
 
   test('a drain waits for active jobs and fetches no more jobs', async () => {
     const queue = await open();
-    const [begun, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [started, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const handled: string[] = [];
     const handler: WorkOptions['handler'] = async ({ id }) => {
       if (id === 'slow') {
-        begun.resolve();
+        started.resolve();
         await release.promise;
       }
       handled.push(id);
     };
     const worker = await queue.work({ concurrency: 1, handler });
     await queue.add(jobs(['slow', 'next']));
-    await begun.promise;
+    await started.promise;
     const drained = worker.drain(10_000);
     release.resolve();
     await drained;

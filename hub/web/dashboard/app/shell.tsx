@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
 import { Menu, Search, X } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { visibleLine } from '../../../../shared/visible-text.ts';
+import { background } from '../../../../shared/web/background.ts';
 import { IconButton } from '../ui/button.tsx';
 import { ErrorNote } from '../ui/error.tsx';
 import { Toasts } from '../ui/toasts.tsx';
 import { query } from './api.ts';
-import { languageNames, useLanguage } from './language.tsx';
+import { languageNames, loadTexts, useLanguage } from './language.tsx';
 import type { DashboardLocale } from './language.tsx';
 import { liveState } from './live-events.ts';
 import { Navigation } from './navigation.tsx';
@@ -15,10 +16,15 @@ import { useChooseLanguage } from './preferences.ts';
 import { renewNotificationsOfBrowser, signOutOfBrowser } from './renew-notifications.ts';
 import { SearchDialog } from './search-dialog.tsx';
 import { useSession } from './session.tsx';
-import { ShortcutsDialog } from './shortcuts-dialog.tsx';
 import { SignInDialog } from './sign-in-dialog.tsx';
 import { forgetTexts } from './typed-texts.ts';
 import { useStore } from './use-store.ts';
+
+const loadShortcuts = () =>
+  Promise.all([import('./shortcuts-dialog.tsx'), loadTexts(['shortcuts'])]).then(([module]) => ({
+    default: module.ShortcutsDialog,
+  }));
+const ShortcutsDialog = lazy(loadShortcuts);
 
 function Logo() {
   return (
@@ -121,7 +127,13 @@ export function Shell() {
     const onKey = (event: KeyboardEvent) => {
       if (event.key === '?' && !takesText(event.target) && !hasOwnShortcuts(location.pathname)) {
         event.preventDefault();
-        setShowsShortcuts(true);
+        // Without its script, the key does nothing: the page must stay as it is.
+        background(
+          loadShortcuts().then(
+            () => setShowsShortcuts(true),
+            () => undefined,
+          ),
+        );
         return;
       }
       if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey)
@@ -193,7 +205,7 @@ export function Shell() {
         <Outlet />
       </main>
       {isSearching && <SearchDialog onClose={() => setSearching(false)} />}
-      {showsShortcuts && <ShortcutsDialog onClose={() => setShowsShortcuts(false)} />}
+      <Suspense>{showsShortcuts && <ShortcutsDialog onClose={() => setShowsShortcuts(false)} />}</Suspense>
       <SignInDialog />
       <Toasts />
     </div>

@@ -4,7 +4,7 @@ import { useLanguage } from './language.tsx';
 
 /** The keys of all pages but the inbox, which has many and shows its own. */
 export function ShortcutsDialog({ onClose }: { onClose: () => void }) {
-  const { shortcuts } = useLanguage().words.common;
+  const { shortcuts } = useLanguage().words;
   return (
     <Dialog title={shortcuts.title} onClose={onClose}>
       <h3 className="mb-1.5">{shortcuts.everywhere}</h3>

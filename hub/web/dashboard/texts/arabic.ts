@@ -10,6 +10,7 @@ export const arabic: TextLoaders = {
   nodes: () => import('./arabic/nodes.ts').then(({ nodes }) => nodes),
   inbox: () => import('./arabic/inbox.ts').then(({ inbox }) => inbox),
   workflows: () => import('./arabic/workflows.ts').then(({ workflows }) => workflows),
+  shortcuts: () => import('./arabic/shortcuts.ts').then(({ shortcuts }) => shortcuts),
   sequences: () => import('./arabic/sequences.ts').then(({ sequences }) => sequences),
   agents: () => import('./arabic/agents.ts').then(({ agents }) => agents),
   sessions: () => import('./arabic/sessions.ts').then(({ sessions }) => sessions),

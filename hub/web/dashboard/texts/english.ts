@@ -15,6 +15,7 @@ export const english = {
   nodes: () => import('./english/nodes.ts').then(({ nodes }) => nodes),
   inbox: () => import('./english/inbox.ts').then(({ inbox }) => inbox),
   workflows: () => import('./english/workflows.ts').then(({ workflows }) => workflows),
+  shortcuts: () => import('./english/shortcuts.ts').then(({ shortcuts }) => shortcuts),
   sequences: () => import('./english/sequences.ts').then(({ sequences }) => sequences),
   agents: () => import('./english/agents.ts').then(({ agents }) => agents),
   sessions: () => import('./english/sessions.ts').then(({ sessions }) => sessions),

@@ -10,6 +10,7 @@ export const german: TextLoaders = {
   nodes: () => import('./german/nodes.ts').then(({ nodes }) => nodes),
   inbox: () => import('./german/inbox.ts').then(({ inbox }) => inbox),
   workflows: () => import('./german/workflows.ts').then(({ workflows }) => workflows),
+  shortcuts: () => import('./german/shortcuts.ts').then(({ shortcuts }) => shortcuts),
   sequences: () => import('./german/sequences.ts').then(({ sequences }) => sequences),
   agents: () => import('./german/agents.ts').then(({ agents }) => agents),
   sessions: () => import('./german/sessions.ts').then(({ sessions }) => sessions),

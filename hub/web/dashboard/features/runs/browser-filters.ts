@@ -1,6 +1,6 @@
 import { ApiError } from '../../../../../shared/client/client.ts';
 import { client } from '../../app/api.ts';
-import { filtersOf, filtersOfQuery, queryOf, readRunSearch } from './filters.ts';
+import { browserFiltersKey, filtersOf, filtersOfQuery, queryOf, readRunSearch } from './filters.ts';
 
 /** A filter as an earlier version of the dashboard stored it in the browser. */
 interface BrowserFilter {
@@ -8,7 +8,6 @@ interface BrowserFilter {
   filters: Record<string, unknown>;
 }
 
-const storageKeyOf = (tenantId: string) => `outrigger.runs.filters.${tenantId}`;
 const lockName = 'outrigger.runs.filters';
 const maxNameLength = 60;
 
@@ -19,7 +18,7 @@ const isFilter = (value: unknown): value is BrowserFilter => {
 
 function readStored(tenantId: string): BrowserFilter[] {
   try {
-    const list: unknown = JSON.parse(localStorage.getItem(storageKeyOf(tenantId)) ?? '[]');
+    const list: unknown = JSON.parse(localStorage.getItem(browserFiltersKey(tenantId)) ?? '[]');
     return Array.isArray(list) ? list.filter(isFilter) : [];
   } catch {
     return [];
@@ -30,11 +29,9 @@ function readStored(tenantId: string): BrowserFilter[] {
 function removeStored(tenantId: string, filter: BrowserFilter): void {
   const text = JSON.stringify(filter);
   const left = readStored(tenantId).filter((each) => JSON.stringify(each) !== text);
-  if (left.length === 0) localStorage.removeItem(storageKeyOf(tenantId));
-  else localStorage.setItem(storageKeyOf(tenantId), JSON.stringify(left));
+  if (left.length === 0) localStorage.removeItem(browserFiltersKey(tenantId));
+  else localStorage.setItem(browserFiltersKey(tenantId), JSON.stringify(left));
 }
-
-export const hasBrowserFilters = (tenantId: string) => localStorage.getItem(storageKeyOf(tenantId)) !== null;
 
 /** The query in the order in which `queryOf` writes it. */
 const normalize = (query: string) => queryOf(filtersOfQuery(query));
@@ -58,7 +55,7 @@ function freeName(name: string, query: string, known: ReadonlyMap<string, string
 async function move(tenantId: string, path: string): Promise<number> {
   const stored = readStored(tenantId);
   if (stored.length === 0) {
-    localStorage.removeItem(storageKeyOf(tenantId));
+    localStorage.removeItem(browserFiltersKey(tenantId));
     return 0;
   }
   const { filters: own } = await client.call('readSavedFilters');

@@ -127,3 +127,6 @@ export function runQueryOf(filters: RunFilters, now: number): RunQuery {
       : { from: new Date(Math.floor((now - periods[filters.period]) / periodStepMs) * periodStepMs).toISOString() }),
   };
 }
+
+/** Where an earlier version of the dashboard stored the saved filters of a workspace in the browser. */
+export const browserFiltersKey = (tenantId: string) => `outrigger.runs.filters.${tenantId}`;

@@ -11,14 +11,20 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import { Field, Input } from '../../ui/form.tsx';
-import { hasBrowserFilters, moveBrowserFilters } from './browser-filters.ts';
 import { chip } from './filter-bar.tsx';
-import { filtersOfQuery, hasFilters, queryOf } from './filters.ts';
+import { browserFiltersKey, filtersOfQuery, hasFilters, queryOf } from './filters.ts';
 import type { RunFilters } from './filters.ts';
 
 /** The page to which the filters belong. */
 const path = '/app/runs';
 const maxNameLength = 60;
+
+/** Few browsers still have such filters, so their script is loaded when it is needed. Without it, the next visit tries again. */
+const moveBrowserFilters = (tenantId: string): Promise<number> =>
+  import('./browser-filters.ts').then(
+    (module) => module.moveBrowserFilters(tenantId, path),
+    () => 0,
+  );
 
 const isSame = (one: RunFilters, other: RunFilters) =>
   Object.entries({ ...one, ...other }).every(
@@ -74,11 +80,11 @@ export function SavedFilters({ filters, onApply }: { filters: RunFilters; onAppl
   const saved = (data?.filters ?? []).filter((one) => one.path === path);
   const isLoaded = data !== undefined;
   // Before the list is requested: later, another tab may have moved them, and this list may be older than that.
-  const [hadFilters] = useState(() => hasBrowserFilters(tenantId));
+  const [hadFilters] = useState(() => localStorage.getItem(browserFiltersKey(tenantId)) !== null);
   useEffect(() => {
     if (!isLoaded || !hadFilters) return;
     background(
-      moveBrowserFilters(tenantId, path).then((left) => {
+      moveBrowserFilters(tenantId).then((left) => {
         setRemaining(left);
         reread(cache, ['readSavedFilters']);
       }),

@@ -51,6 +51,7 @@ export const settings: typeof english = {
   leave: 'المغادرة دون حفظ',
   discard: 'تجاهل التغييرات',
   refusedFields: 'لم يُحفظ. يُرجى تصحيح: {fields}.',
+  changedMeanwhile: 'غيّر شخص آخر هذا في هذه الأثناء. لم تُحفظ تغييراتك.',
   conflictFields: 'غيّرها شخص آخر وغيّرتها أنت: {fields}.',
   useTheirs: 'استخدام القيم الأخرى',
   keepMine: 'الإبقاء على قيمي',

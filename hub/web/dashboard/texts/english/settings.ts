@@ -47,6 +47,7 @@ export const settings = {
   leave: 'Leave without saving',
   discard: 'Discard changes',
   refusedFields: 'Not saved. Correct the marked field: {fields}.',
+  changedMeanwhile: 'Someone else changed this meanwhile. Your changes are not saved.',
   conflictFields: 'Changed by someone else and by you: {fields}.',
   useTheirs: 'Use their values',
   keepMine: 'Keep my values',

@@ -55,6 +55,7 @@ export const settings: typeof english = {
   leave: 'Ohne Speichern verlassen',
   discard: 'Änderungen verwerfen',
   refusedFields: 'Nicht gespeichert. Bitte korrigieren: {fields}.',
+  changedMeanwhile: 'Jemand anderes hat das inzwischen geändert. Ihre Änderungen sind nicht gespeichert.',
   conflictFields: 'Von jemand anderem und von Ihnen geändert: {fields}.',
   useTheirs: 'Andere Werte übernehmen',
   keepMine: 'Meine Werte behalten',

@@ -34,11 +34,11 @@ function UnsavedChanges({ isChanged }: { isChanged: boolean }) {
 /** Names the edited fields that someone else changed, and lets the user decide. */
 function Conflicts<Value>({ edits, labels }: { edits: Edits<Value>; labels: Record<keyof Value, string> }) {
   const { words, format } = useLanguage();
-  const { common, settings } = words;
+  const { settings } = words;
   if (edits.conflicts.length === 0) return null;
   return (
     <div role="alert" className="mb-3 rounded-(--radius-medium) bg-warning-muted px-3 py-2.5 text-warning">
-      <p className="font-semibold">{common.changedMeanwhile}</p>
+      <p className="font-semibold">{settings.changedMeanwhile}</p>
       <p className="mt-0.5 mb-2">
         {format(settings.conflictFields, { fields: edits.conflicts.map((name) => labels[name]).join(', ') })}
       </p>
