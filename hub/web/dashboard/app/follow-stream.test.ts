@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { followStream } from './follow-stream.ts';
 
+/** Other tests of this process can have left a few timers. */
+const fewTimers = 20;
+
 describe('followed streams', () => {
   let stop: AbortController;
   let page: EventTarget & { hidden: boolean };
@@ -67,7 +70,8 @@ describe('followed streams', () => {
       page.dispatchEvent(new Event('visibilitychange'));
     };
     page.hidden = true;
-    const { opened } = follow((signal) => endless(signal, 15_000));
+    const all = Array.from({ length: 50 }, () => follow((signal) => endless(signal, 15_000)));
+    const { opened } = all[0] as (typeof all)[number];
     await vi.advanceTimersByTimeAsync(10_000);
     expect(opened).toEqual([]);
     hide(false);
@@ -82,7 +86,7 @@ describe('followed streams', () => {
     hide(true);
     stop.abort();
     await vi.advanceTimersByTimeAsync(0);
-    expect(vi.getTimerCount()).toBe(0);
+    expect(vi.getTimerCount()).toBeLessThan(fewTimers);
   });
 
   test('a browser that goes offline has no stream, and opens one immediately when it is online again', async () => {
@@ -123,10 +127,10 @@ describe('followed streams', () => {
   });
 
   test('following ends immediately during a pause', async () => {
-    const { done } = follow(() => '');
+    const all = Array.from({ length: 50 }, () => follow(() => ''));
     await vi.advanceTimersByTimeAsync(100);
     stop.abort();
-    await done;
-    expect(vi.getTimerCount()).toBe(0);
+    await Promise.all(all.map(({ done }) => done));
+    expect(vi.getTimerCount()).toBeLessThan(fewTimers);
   });
 });
