@@ -55,7 +55,7 @@ class Command {
 
   async prints(pattern: RegExp): Promise<string> {
     // A start creates a database. On a busy machine this takes longer than the time limit of other waits.
-    const deadline = performance.now() + 50_000;
+    const deadline = performance.now() + 100_000;
     while (!pattern.test(this.text)) {
       if (performance.now() > deadline) throw new Error(`this was printed: ${this.text}`);
       await delay(25);
