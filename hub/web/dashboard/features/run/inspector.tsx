@@ -88,7 +88,9 @@ function StepFacts({ run, step }: { run: Run; step: StepResult }) {
     rows.push([
       words.common.status[decision.status],
       <span key="decision" className="whitespace-pre-line">
-        {[visibleLine(decision.decider.name), visibleText(decision.note ?? '')].filter((part) => part !== '').join(' · ')}
+        {[visibleLine(decision.decider.name), visibleText(decision.note ?? '')]
+          .filter((part) => part !== '')
+          .join(' · ')}
       </span>,
     ]);
   add(isKept(step, run), words.run.origin, words.run.kept);
