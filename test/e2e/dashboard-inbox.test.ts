@@ -254,11 +254,14 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     expect(await focused()).toContain('For 3 hours');
     await keyboard.press('ArrowUp');
     await keyboard.press('Enter');
-    await page.getByText(/^Conversation snoozed until /).waitFor();
+    const snoozed = page.getByText(/^Conversation snoozed until /).locator('..');
+    await snoozed.waitFor();
     expect((await conversationOf(one.conversationId)).snoozedUntil).not.toBeNull();
     // The next conversation of the view opens.
     await heading('Key two').waitFor();
     await row(page, 'Key one').waitFor({ state: 'hidden' });
+    // The message would cover the buttons below.
+    await snoozed.getByRole('button', { name: 'Close' }).click();
     // A conversation that opened by itself takes keys after a moment, or after a deliberate act.
     await keyboard.press('Tab');
     await keyboard.press('a');
