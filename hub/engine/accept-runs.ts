@@ -162,7 +162,7 @@ export async function insertOutbox(
   for (const row of rows) enqueueRun(tx, row);
 }
 
-/** Makes a waiting run want a worker now, unless it has ended meanwhile. */
+/** Wakes a waiting run, so that a worker takes it now. Does nothing if it has ended meanwhile. */
 export function wakeRun(tx: Transaction, runId: string): Promise<void> {
   return wakeRuns(tx, [runId]);
 }

@@ -108,7 +108,7 @@ async function accept(
   return ids;
 }
 
-/** A worker of the runs that the test gives it; each run stays in its one step until it is let go. */
+/** A worker that executes the runs that the test names. Each run waits in its only step until `release`. */
 class Worker {
   readonly underWay: string[] = [];
   readonly done = new Map<string, Promise<boolean>>();
@@ -159,13 +159,13 @@ class Worker {
     );
   }
 
-  /** Lets a run go on from its step. */
+  /** Ends the step of a run. */
   release(runId: string): void {
     this.#gates.get(runId)?.resolve();
   }
 }
 
-/** The runs that jobs have woken since the last call. Jobs of a later time are left out. */
+/** The runs of the jobs that were enqueued since the last call, without jobs of a later time. */
 const woken = (): string[] =>
   enqueued
     .splice(0)

@@ -29,8 +29,9 @@ export interface ClaimedForAdmission {
 }
 
 /**
- * Puts a claimed run into the line of its workflow and lets in whoever there is room for, first the first. Answers whether the claimed run may go
- * on; otherwise it stands in its line and nobody holds it. Answers null when somebody else has the run.
+ * Puts a claimed run into the line of its workflow, and starts runs of the line, in order, as far as the limits allow.
+ * @returns whether the claimed run was started. If not, it waits in its line without a lease. Null if another process has
+ * the run.
  */
 export async function admitClaimedRun(
   tx: Transaction,
@@ -58,7 +59,7 @@ export async function admitWaitingRuns(
   }
 }
 
-/** Answers whether the claimed run may go on. */
+/** @returns whether the claimed run was started. */
 async function admit(tx: Transaction, line: Line, claimed: ClaimedForAdmission | null): Promise<boolean> {
   const { tenantId, workflowId, environment } = line;
   await lockLine(tx, tenantId, workflowId);
@@ -93,7 +94,10 @@ async function mayMove(tx: Transaction, { tenantId, workflowId, environment }: L
   return rowCount === 1;
 }
 
-/** Begins whoever there is room for. Answers whether the claimed run began, and the room that is left when somebody still waits for it. */
+/**
+ * Starts runs of a line as far as the limits allow.
+ * @returns whether the claimed run was started, and the remaining room if runs still wait for it.
+ */
 async function moveLine(
   tx: Transaction,
   line: Line,
@@ -119,7 +123,7 @@ async function moveLine(
 /**
  * Begins the first of a line. The claimed run goes on in the hands of its worker; the others want one.
  * One that somebody else has in hand, to take or to cancel it, is overtaken by none: that transaction judges the line when this one is over.
- * Answers the ids of those that began.
+ * @returns the ids of the started runs.
  */
 async function begin(
   tx: Transaction,
@@ -158,7 +162,7 @@ async function begin(
 /**
  * Notes why the first of a line is held, and wakes it when there will be room; one that was first until an earlier run came waits for that.
  * Of the lines that wait for the same hour one is woken.
- * Answers whether the line is empty.
+ * @returns whether the line is empty.
  */
 async function holdFirst(
   tx: Transaction,

@@ -5,7 +5,8 @@ import { leaseSeconds } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 
 /**
- * Lets a claimed run begin, which it answers, or holds it back as its workflow's limits and the workspace's policy say; a held run goes back to its line.
+ * Starts a claimed run, or puts it back into its line if the limits of its workflow or the policy of its workspace hold it back.
+ * @returns whether it was started.
  * @throws LeaseLost when somebody else has the run.
  */
 export async function admitClaimed(db: Database, run: ClaimedRun): Promise<boolean> {

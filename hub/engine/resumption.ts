@@ -26,7 +26,7 @@ export class Resumption implements Disposable {
     else await wakeRun(tx, run.id);
   }
 
-  /** Sets a run going that this process holds; after the commit. */
+  /** Starts the run if this process holds it. Call it after the commit. */
   begin(): void {
     if (this.#claimed !== null) this.#room?.begin({ ...this.#claimed, held_since: performance.now() });
   }

@@ -183,7 +183,8 @@ export async function lockForRetry(tx: Transaction, tenantId: string, runIds: re
 
 /**
  * Writes the next attempts of flows that `lockForRetry` locked, in one statement: the steps before `fromStep` keep what they had, the rest
- * begins anew. Answers the id of the new run of each old one.
+ * begins anew.
+ * @returns the id of the new run of each old one.
  */
 export async function insertRetries(
   tx: Transaction,

@@ -535,7 +535,7 @@ test('jobs that a transaction enqueues are handed over once after its commit and
   });
   const job = (id: string) => ({ outboxId: 1, name: 'run', id, data: { runId: id, tenantId: id }, notBefore: null });
   // Without a listener the outbox row stays, and another process finds it.
-  await own.system(async (tx) => tx.enqueue(job('nobody listens')));
+  await own.system(async (tx) => tx.enqueue(job('without a listener')));
   const calls: string[] = [];
   own.onEnqueued((jobs) => calls.push(jobs.map(({ id }) => id).join(', ')));
   await own.system(async (tx) => {

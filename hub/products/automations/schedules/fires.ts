@@ -35,8 +35,8 @@ export function scheduleOf(trigger: Trigger): Schedule | null {
 }
 
 /**
- * Records fires and starts the runs of the fires that no other process recorded. Returns how many were queued; the others
- * are held by `directStarts`.
+ * Records fires and starts the runs of the fires that no other process recorded.
+ * @returns the number of queued runs. `directStarts` holds the others.
  */
 export async function startFires(tx: Transaction, fires: Fire[], directStarts: HeldStarts | null): Promise<number> {
   if (fires.length === 0) return 0;

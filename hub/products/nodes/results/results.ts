@@ -230,7 +230,7 @@ export class CommandResults {
       if (isOpen) {
         const ended = await endLockedCommand(tx, row, { status, outcome, isLast }, resumption);
         tx.onCommit(() => {
-          // First the outcome, for which the run looks.
+          // The run reads the outcome, so it is cached first.
           this.#deps.commands.cacheOutcome(tenantId, commandId, ended);
           resumption.begin();
         });

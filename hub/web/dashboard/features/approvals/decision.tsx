@@ -141,7 +141,7 @@ export function Decision({
       tabIndex={-1}
       role="region"
       aria-label={texts.decide}
-      className="sticky bottom-0 z-5 -mx-4 mt-4 -mb-4 border-t bg-surface px-4 pt-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] outline-none md:mx-0 md:rounded-t-(--radius-large) md:border-x"
+      className="sticky bottom-0 z-5 -mx-4 mt-4 -mb-4 border-t bg-surface px-4 pt-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] outline-none md:mx-0 md:mb-0 md:rounded-(--radius-large) md:border"
     >
       {!showsButtons ? (
         <Outcome approval={approval} error={error} />
