@@ -5,6 +5,7 @@ import { LongestFirst } from './test/recorded-timings.ts';
 export default defineConfig({
   test: {
     globalSetup: ['test/fixtures/global-setup.ts'],
+    setupFiles: ['test/fixtures/check-timers.ts'],
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
     // Limits for tests that hang, not for slow ones: a busy machine takes several times as long.

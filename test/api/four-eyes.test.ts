@@ -502,8 +502,11 @@ describe('an approval of system.run', () => {
     expect(audit.data[0]).toMatchObject({
       action: 'approval.approved',
       actor: `user:${user.id}`,
-      details: { decider, note: 'as agreed' },
+      details: { decider },
     });
+    expect(JSON.stringify(audit.data), 'a note can name a person, and the audit log outlives erasures').not.toContain(
+      'as agreed',
+    );
   });
 });
 
@@ -569,6 +572,24 @@ describe('a command without approval', () => {
       reason: 'Look',
     });
     expect(origin?.approvedBy).toBeUndefined();
+  });
+
+  test('of a replay names the member who replayed the run, whose input it has', async () => {
+    const { nodeId, device } = await pairNode();
+    const other = await addMember('agent');
+    const id = await create(workspace.api, [
+      { type: 'skill', skillId: 'node.ping', input: { nodeId, waitMs: 60_000 }, name: 'Look' },
+    ]);
+    const { runId } = startedRun(await workspace.session.call('runAutomationWorkflow', { params: { id } }));
+    const before = (await nextCommand(nodeId, device)).origin;
+    expect(before).toMatchObject({ run: { id: runId }, startedBy: { name: workspace.email } });
+    await workspace.api.call('cancelAutomationRun', { params: { id: runId } });
+    const { id: again } = await other.session.call('replayAutomationRun', {
+      params: { id: runId },
+      body: { payload: { room: 'harbour' } },
+    });
+    const { origin } = await nextCommand(nodeId, device);
+    expect(origin).toMatchObject({ run: { id: again }, startedBy: { kind: 'user', name: other.email } });
   });
 
   test('of a skill that is called directly names no workflow', async () => {

@@ -31,7 +31,10 @@ export interface TransactionOptions {
   durable?: boolean;
   /** What a lock is waited for at most, in milliseconds; as long as any transaction does when left out. */
   lockTimeoutMs?: number;
-  /** Receives the enqueued jobs after the commit. The caller hands them over later, by `offerJobs`. */
+  /**
+   * Receives the enqueued jobs after the commit. The caller hands them over later, by `offerJobs`. Without effect within
+   * a joined transaction, whose jobs are handed over together.
+   */
   collectJobs?: (jobs: OutboxJob[]) => void;
 }
 

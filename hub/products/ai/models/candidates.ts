@@ -14,7 +14,7 @@ import type { Candidate } from './failover.ts';
 import { modelConfigs } from './schema.ts';
 
 /** The hub's own model, configured by its operator. */
-interface OwnModel {
+export interface OwnModel {
   binding: ModelBinding;
   inference: Inference;
   prices: ModelPrices | null;

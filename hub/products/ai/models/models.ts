@@ -13,7 +13,7 @@ import { costMicrosOf, latestAnswersOf, readAnswers, reserve } from '../usage/in
 import type { Tokens, UsageLedger } from '../usage/index.ts';
 import { promptTokens } from './call-usage.ts';
 import { Candidates, keyPurpose } from './candidates.ts';
-import type { CandidatesDependencies, ModelsRow, PricedCandidate } from './candidates.ts';
+import type { CandidatesDependencies, ModelsRow, OwnModel, PricedCandidate } from './candidates.ts';
 import { failOver, ModelsFailed } from './failover.ts';
 import type { EndedCall } from './failover.ts';
 import { authorsOfModels } from './model-authors.ts';
@@ -21,6 +21,14 @@ import { modelBreakers, modelConfigs } from './schema.ts';
 
 type PutBody = z.output<typeof resource.putAutomationModels.body>;
 type ModelsResponse = z.input<typeof resource.getAutomationModels.response>;
+
+interface ConfiguredModels {
+  row: ModelsRow | undefined;
+  models: NonNullable<ModelsRow['models']>;
+  /** Ids of models, in the order in which they are tried. */
+  order: string[];
+  fallback: OwnModel | null;
+}
 
 export interface AiDependencies extends CandidatesDependencies {
   ledger: Pick<UsageLedger, 'add' | 'release' | 'written'>;
@@ -69,24 +77,33 @@ export class Ai {
     this.#candidates = new Candidates(dependencies);
   }
 
+  /** The models of a workspace without their health. `fallback` is the model of the hub if it is used. */
+  async configuredModels(tenantId: string): Promise<ConfiguredModels> {
+    const row = await this.#candidates.read(tenantId);
+    const { own } = this.#deps;
+    const models = row?.models ?? [];
+    const order = row?.order ?? [];
+    // After a workspace has chosen models, its requests go to no other model.
+    return { row, models, order, fallback: order.length > 0 ? null : own };
+  }
+
   async getModels(tenantId: string): Promise<ModelsResponse> {
-    const { db, own } = this.#deps;
-    const [row, answers] = await Promise.all([
-      this.#candidates.read(tenantId),
-      db.read(tenantId, (tx) => readAnswers(tx, tenantId)),
+    const [{ row, models, order, fallback }, answers] = await Promise.all([
+      this.configuredModels(tenantId),
+      this.#deps.db.read(tenantId, (tx) => readAnswers(tx, tenantId)),
     ]);
     return {
-      models: (row?.models ?? []).map((stored) => {
+      models: models.map((stored) => {
         const { sealedKey, prices = null, earlierAnswers: _answers, ...model } = stored;
         const health = this.#candidates.healthOf(row, tenantId, stored, answers);
         return { ...model, prices, apiKeySet: sealedKey !== null, health };
       }),
-      order: row?.order ?? [],
-      // After a workspace has chosen models, its requests go to no other model.
-      fallback:
-        own === null || (row?.order ?? []).length > 0
-          ? null
-          : { model: own.binding.model, prices: own.prices, health: this.#candidates.healthOfOwn(row, own, answers) },
+      order,
+      fallback: fallback && {
+        model: fallback.binding.model,
+        prices: fallback.prices,
+        health: this.#candidates.healthOfOwn(row, fallback, answers),
+      },
       version: row?.version ?? 0,
       updatedAt: row?.updated_at?.toISOString() ?? null,
     };
@@ -152,10 +169,10 @@ export class Ai {
 
   /** Lists all models that can be called, with prices. A step can name a model that is not in the order. */
   async pricedModels(tenantId: string) {
-    const { models, order, fallback } = await this.getModels(tenantId);
+    const { models, fallback } = await this.configuredModels(tenantId);
     return [
-      ...models.map(({ id, prices }) => ({ id, prices })),
-      ...(order.length > 0 || fallback === null ? [] : [{ id: fallback.model, prices: fallback.prices }]),
+      ...models.map(({ id, prices = null }) => ({ id, prices })),
+      ...(fallback === null ? [] : [{ id: fallback.binding.model, prices: fallback.prices }]),
     ];
   }
 

@@ -7,17 +7,9 @@ import { Answering, readAnswer } from './index.ts';
 import { SpokenAnswerFilter } from './spoken-answer-filter.ts';
 
 /** Creates a model that obeys every instruction it reads, and a workspace with hostile text in its knowledge. */
-const health = { state: 'healthy' as const, since: null, retryAt: null, answered: true };
-
 function answeringFrom(passage: string, terms: string, requests: ModelRequest[]) {
   const models = {
-    getModels: async () => ({
-      models: [],
-      order: [],
-      fallback: { model: 'gpt-5', prices: null, health },
-      version: 0,
-      updatedAt: null,
-    }),
+    configuredModels: async () => ({ models: [], order: [], fallback: { binding: { model: 'gpt-5' } } }),
     generate: async (request: ModelRequest) => {
       requests.push(request);
       const readText = [request.instructions, ...request.messages.map(({ content }) => content)].join('\n');
@@ -128,13 +120,7 @@ describe('a spoken answer', () => {
   test('fails with inference_failed after 8,000 characters', async () => {
     let asked = 0;
     const endless = {
-      getModels: async () => ({
-        models: [],
-        order: [],
-        fallback: { model: 'gpt-5', prices: null, health },
-        version: 0,
-        updatedAt: null,
-      }),
+      configuredModels: async () => ({ models: [], order: [], fallback: { binding: { model: 'gpt-5' } } }),
       generate: () => Promise.reject(new Error('must not be called')),
       async *stream() {
         for (;;) {

@@ -1,5 +1,3 @@
-import type { z } from 'zod';
-import type { modelConfigurations } from '../../../../shared/contract/ai/models.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
 import { SentenceSplitter } from '../speech/index.ts';
@@ -18,7 +16,11 @@ export interface KnowledgeSource {
 }
 
 interface Models {
-  getModels(tenantId: string): Promise<z.input<typeof modelConfigurations.getAutomationModels.response>>;
+  configuredModels(tenantId: string): Promise<{
+    models: readonly { id: string; model: string }[];
+    order: readonly string[];
+    fallback: { binding: { model: string } } | null;
+  }>;
   generate(request: ModelRequest): Promise<ModelAnswer>;
   stream(request: ModelRequest): AsyncGenerator<string, ModelAnswer, undefined>;
 }
@@ -113,9 +115,9 @@ export class Answering {
   }
 
   async #contextTokens(tenantId: string): Promise<number> {
-    const { models, order, fallback } = await this.#models.getModels(tenantId);
+    const { models, order, fallback } = await this.#models.configuredModels(tenantId);
     const ordered = models.filter(({ id }) => order.includes(id)).map(({ model }) => model);
-    return contextTokensOf(ordered.length === 0 && fallback !== null ? [fallback.model] : ordered);
+    return contextTokensOf(ordered.length === 0 && fallback !== null ? [fallback.binding.model] : ordered);
   }
 
   async #prompt(parts: PromptContent, tenantId: string): Promise<Prompt> {

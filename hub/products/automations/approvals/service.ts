@@ -176,12 +176,8 @@ export class Approvals {
       action: `approval.${body.decision}`,
       targetType: 'approval',
       targetId: id,
-      details: {
-        runId: row.runId,
-        requestHash: row.requestHash,
-        decider: { ...by },
-        ...(note === null || note === '' ? {} : { note }),
-      },
+      // Without the note: it can name a person, and the audit log outlives the erasure of runs.
+      details: { runId: row.runId, requestHash: row.requestHash, decider: { ...by } },
     });
     if (body.decision === 'approved' && agreed < row.required) return present(row, votes, now);
     noteWorkspaceChange(tx, tenantId);

@@ -3,8 +3,10 @@ import { maxOriginName } from '../../../../shared/commands/origin.ts';
 const bounded = (text: string) => `left(${text}, ${maxOriginName})`;
 
 /**
- * Returns SQL that builds the `CommandOrigin` of a command from its workspace, workflow, run and step.
- * The SQL reads rows by primary key only, because it runs for every command.
+ * Returns SQL that builds the `CommandOrigin` of a command from its workspace, workflow, run and step. A retried or
+ * replayed run was started by the one who ran it again, because a replay can have another input.
+ * The SQL reads rows by primary key only, because it runs for every command. `OFFSET 0` keeps the planner from copying
+ * the expression of the id into each lookup, which makes the primary key look more expensive than other indexes.
  * @param tenantId statement parameter of the workspace id.
  * @param runId statement parameter of the run id.
  * @param ofStep statement parameter of `CommandRequest.origin` as JSON.
@@ -26,5 +28,6 @@ export const originOf = (tenantId: string, runId: string, ofStep: string): strin
     'approvedBy', ${ofStep}::jsonb->'approvedBy',
     'reason', ${ofStep}::jsonb->'reason'))
   FROM runs r JOIN tenants t ON t.id = r.tenant_id LEFT JOIN workflows w ON w.id = r.workflow_id
-  CROSS JOIN LATERAL (SELECT r.trigger->>'by' AS actor, CASE WHEN r.trigger->>'by' ~ '^(user|token):[0-9a-f-]{36}$' THEN split_part(r.trigger->>'by', ':', 2)::uuid END AS id) b
+  CROSS JOIN LATERAL (SELECT coalesce(r.trigger->>'ranAgainBy', r.trigger->>'by') AS actor) a
+  CROSS JOIN LATERAL (SELECT a.actor, CASE WHEN a.actor ~ '^(user|token):[0-9a-f-]{36}$' THEN split_part(a.actor, ':', 2)::uuid END AS id OFFSET 0) b
   WHERE r.id = ${runId} AND r.tenant_id = ${tenantId})`;

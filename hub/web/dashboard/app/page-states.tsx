@@ -31,7 +31,7 @@ function useReloadWhenHubResponds(isWaiting: boolean): void {
         if (!isOver) location.reload();
       } else if (!isOver) timer = setTimeout(() => background(probe()), nextProbeMs);
     };
-    background(probe());
+    timer = setTimeout(() => background(probe()), nextProbeMs);
     return () => {
       isOver = true;
       clearTimeout(timer);
@@ -48,13 +48,17 @@ function OldPage({ isReplaced }: { isReplaced: boolean }) {
   // While this is rendered for the first time, the fields of the page are still there.
   const [address] = useState(keepTypedTexts);
   const isElsewhere = address !== null && address !== currentAddress();
-  useReloadWhenHubResponds(!isReplaced);
+  // A user whose text is kept for another page chooses where to go.
+  const opensByItself = !isReplaced && !isElsewhere;
+  useReloadWhenHubResponds(opensByItself);
   return (
     <Page title={isReplaced ? common.updated : common.hubSilent}>
-      <p className="mb-3 text-text-muted">{isReplaced ? common.updatedText : common.hubSilentText}</p>
+      {(isReplaced || opensByItself) && (
+        <p className="mb-3 text-text-muted">{isReplaced ? common.updatedText : common.hubSilentText}</p>
+      )}
       {address !== null && <p className="mb-3 text-text-muted">{isElsewhere ? common.keptBefore : common.keptHere}</p>}
       <div className="flex flex-wrap gap-2">
-        {isReplaced && (
+        {!opensByItself && (
           <Button variant="primary" onClick={() => location.reload()}>
             {common.reload}
           </Button>

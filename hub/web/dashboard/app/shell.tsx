@@ -130,7 +130,11 @@ export function Shell() {
         // Without its script, the key does nothing: the page must stay as it is.
         background(
           loadShortcuts().then(
-            () => setShowsShortcuts(true),
+            () => {
+              // Meanwhile the user may have begun to type, opened a dialog, or gone to the inbox.
+              const isBusy = takesText(document.activeElement) || document.querySelector('dialog[open]') !== null;
+              if (!isBusy && !hasOwnShortcuts(location.pathname)) setShowsShortcuts(true);
+            },
             () => undefined,
           ),
         );

@@ -235,7 +235,7 @@ export class Draft {
         // The hub accepts a key for one body. After a newer reply, the same text is another request.
         { headers: { 'idempotency-key': kind === 'note' ? clientId : `${clientId}-${lastSeenSeq}` } },
       );
-      this.#returned = [];
+      this.#returned = this.#returned.filter((each) => each.clientId !== clientId);
       this.#saved = { kind, at: message.createdAt };
       // Sending deletes the draft of the hub, also that of the other kind.
       this.#set({
@@ -247,7 +247,7 @@ export class Draft {
       return { message };
     } catch (error) {
       noteFailure(error);
-      this.#returned = [outgoing];
+      this.#returned = [...this.#returned.filter((each) => each.clientId !== clientId), outgoing];
       const { outgoing: all, reply, note } = this.store.state;
       this.#set({
         reply: joinOutgoing(all, 'reply', reply),

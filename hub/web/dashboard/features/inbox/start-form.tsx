@@ -37,6 +37,7 @@ export function StartForm({
   const { enterSends } = useStore(preferences);
   const [content, setContent] = useState(unsent.get(visitorId) ?? '');
   const isShown = useRef(false);
+  const hasTyped = useRef(false);
   useEffect(() => {
     isShown.current = true;
     return () => {
@@ -73,11 +74,13 @@ export function StartForm({
             required
             autoFocus
             onChange={(event) => {
+              hasTyped.current = true;
               setContent(event.target.value);
               unsent.set(visitorId, event.target.value);
             }}
             onKeyDown={(event) => {
-              if (!isSendKey(event, enterSends)) return;
+              // Enter alone can still be meant for the choice of the visitor, and the field can have an earlier text.
+              if (!isSendKey(event, enterSends && hasTyped.current)) return;
               event.preventDefault();
               if (!event.repeat) send();
             }}

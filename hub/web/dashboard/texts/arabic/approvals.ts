@@ -120,7 +120,7 @@ export const approvals: typeof english = {
 
   decide: 'قرارك',
   note: 'ملاحظة',
-  noteHint: 'تظهر في التشغيل وفي سجل التدقيق.',
+  noteHint: 'تظهر في التشغيل ومع الموافقة.',
   addNote: 'إضافة ملاحظة',
   approve: 'موافقة',
   reject: 'رفض',

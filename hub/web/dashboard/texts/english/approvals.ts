@@ -118,7 +118,7 @@ export const approvals = {
 
   decide: 'Your decision',
   note: 'Note',
-  noteHint: 'Shown in the run and in the audit log.',
+  noteHint: 'Shown in the run and with the approval.',
   addNote: 'Add a note',
   approve: 'Approve',
   reject: 'Reject',

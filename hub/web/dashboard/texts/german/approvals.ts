@@ -121,7 +121,7 @@ export const approvals: typeof english = {
 
   decide: 'Ihre Entscheidung',
   note: 'Notiz',
-  noteHint: 'Erscheint im Lauf und im Protokoll.',
+  noteHint: 'Erscheint im Lauf und bei der Freigabe.',
   addNote: 'Notiz hinzufügen',
   approve: 'Freigeben',
   reject: 'Ablehnen',

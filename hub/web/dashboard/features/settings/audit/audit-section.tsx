@@ -1,12 +1,11 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { visibleLine, visibleText } from '../../../../../../shared/visible-text.ts';
+import { visibleLine } from '../../../../../../shared/visible-text.ts';
 import { pagedQuery } from '../../../app/api.ts';
 import type { Answer } from '../../../app/api.ts';
 import { useLanguage } from '../../../app/language.tsx';
 import { useTenantId } from '../../../app/session.tsx';
 import { Button } from '../../../ui/button.tsx';
-import { useIsolate } from '../../../ui/isolate.ts';
 import { JsonTree } from '../../../ui/json-tree.tsx';
 import { Empty, TextLink } from '../../../ui/layout.tsx';
 import { shortId } from '../../../ui/object-links.tsx';
@@ -57,23 +56,21 @@ function Target({ entry: { targetType, targetId }, nameOf }: { entry: Entry; nam
 }
 
 function EntryRow({ entry, nameOf }: { entry: Entry; nameOf: (actor: string) => string }) {
-  const { words, format } = useLanguage();
-  const texts = words.settings.audit;
-  const isolate = useIsolate();
+  const { settings } = useLanguage().words;
+  const words = settings.audit;
   const [, change] = useSettingsSearch();
   const [isOpen, setOpen] = useState(false);
-  const actions: Record<string, string> = texts.actions;
+  const actions: Record<string, string> = words.actions;
   const diff = changesOf(entry.details);
-  const { note, ...details } = entry.details;
-  const { from: _from, to: _to, ...others } = details;
+  const { from: _from, to: _to, ...others } = entry.details;
   // The changes of named fields have the values of all other details.
-  const summary = diff.some(({ name }) => name !== null) ? '' : summaryOf(diff.length > 0 ? others : details);
+  const summary = diff.some(({ name }) => name !== null) ? '' : summaryOf(diff.length > 0 ? others : entry.details);
   return (
     <li className="px-3.5 py-2.5">
       <div className="flex flex-wrap items-baseline gap-x-2 gap-y-0.5">
         <button
           type="button"
-          title={texts.onlyActor}
+          title={words.onlyActor}
           className="min-w-0 text-start font-semibold wrap-anywhere hover:underline"
           onClick={() => change({ actor: entry.actor })}
         >
@@ -89,11 +86,6 @@ function EntryRow({ entry, nameOf }: { entry: Entry; nameOf: (actor: string) => 
         </span>
       </div>
       {summary !== '' && <p className="text-sm wrap-anywhere text-text-muted">{summary}</p>}
-      {typeof note === 'string' && (
-        <p className="text-sm wrap-anywhere whitespace-pre-line">
-          {format(words.approvals.withNote, { note: isolate(visibleText(note)) })}
-        </p>
-      )}
       {diff.length > 0 && <Changes changes={diff} />}
       {isOpen && (
         <div className="mt-2">
