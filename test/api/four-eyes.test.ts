@@ -332,6 +332,30 @@ describe('an approval of system.run', () => {
     });
   });
 
+  test('is in the audit log with its workflow and node, and without its texts', async () => {
+    const { approvalId, runId } = await startProgram();
+    const decider = await key('approvals:decide');
+    expect((await decide(approvalId, decider.key)).status).toBe(200);
+    const { workflowId, workflowName, nodeId, nodeName } = await workspace.api.call('getAutomationApproval', {
+      params: { id: approvalId },
+    });
+    const { data } = await workspace.session.call('listAuditLog', {
+      params: { tenantId: workspace.tenantId },
+      query: { targetId: approvalId },
+    });
+    expect(data).toMatchObject([
+      {
+        action: 'approval.approved',
+        actor: `token:${decider.id}`,
+        details: { workflowId, workflowName, nodeId, nodeName, runId },
+      },
+    ]);
+    expect([workflowName, nodeName]).not.toContain(null);
+    // They can name a person, and the audit log outlives the erasure of runs.
+    expect(Object.keys(data[0]?.details ?? {})).not.toContain('title');
+    expect(nodeId).not.toBeNull();
+  });
+
   test('cannot be decided by the key that started the run, regardless of its permissions', async () => {
     const { key: own } = await key('automations:manage', 'approvals:decide');
     const { approvalId } = await startProgram(hub.client(own));

@@ -724,6 +724,50 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   });
 
+  test('the audit log names the workflow and the node of an approval, shortens hashes, and tells tokens of one name apart', async () => {
+    const own = await hub.workspace();
+    const { session, jwt } = own;
+    const keys = [await own.createKey(), await own.createKey()];
+    for (const [index, { key }] of keys.entries())
+      await hub.client(key).call('createAutomationAgent', { body: { name: `agent ${index}` } });
+    const { nodeId } = await session.call('createAutomationNode', { body: { name: 'office-pc' } });
+    const { id: workflowId } = await session.call('createAutomationWorkflow', {
+      body: {
+        name: 'harbour-report',
+        stepsJson: [
+          { type: 'approval', title: 'Send the <b>report</b>?' },
+          { type: 'skill', skillId: 'node.ping', input: { nodeId } },
+        ],
+      },
+    });
+    const { runId } = startedRun(await session.call('runAutomationWorkflow', { params: { id: workflowId } }));
+    await settledRun(session, runId);
+    const [approval] = (await session.call('listAutomationApprovals', { query: { runId } })).data;
+    const { id, requestHash } = approval as NonNullable<typeof approval>;
+    await session.call('decideAutomationApproval', { params: { id }, body: { decision: 'rejected' } });
+    await using tab = await open('/audit', { session: jwt });
+    const { page } = tab;
+    const entry = page.locator('main li', { has: page.getByText('rejected', { exact: true }) });
+    for (const [name, href] of [
+      [`…${id.slice(-12)}`, `/app/approvals/${id}`],
+      ['harbour-report', `/app/workflows/${workflowId}`],
+      ['office-pc', `/app/nodes/${nodeId}`],
+      [`…${runId.slice(-12)}`, `/app/runs/${runId}`],
+    ] as const)
+      expect(await entry.getByRole('link', { name, exact: true }).getAttribute('href')).toBe(href);
+    await entry.getByText(`requestHash: …${requestHash.slice(-12)}`, { exact: true }).waitFor();
+    expect(await entry.innerText()).not.toContain(requestHash);
+    await entry.getByRole('button', { name: 'JSON' }).click();
+    await entry.getByText(requestHash).waitFor();
+    const actors = page
+      .locator('main li', { has: page.getByText('created the AI agent', { exact: true }) })
+      .locator('button[title="Show only the entries of this actor"]');
+    await expect
+      .poll(() => actors.allInnerTexts())
+      .toEqual(keys.toReversed().map((key) => `Token test …${key.id.slice(-12)}`));
+    expect(await accessibilityViolations(page)).toEqual([]);
+  });
+
   test('the first load has no code of other sections', async () => {
     await using tab = await open('/webhooks');
     await tab.page.getByRole('button', { name: 'Create a webhook' }).waitFor();

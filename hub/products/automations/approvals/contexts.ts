@@ -1,5 +1,6 @@
 import type { ApprovalDetail } from '../../../../shared/contract/automations/approvals.ts';
 import { AppError } from '../../../../shared/errors.ts';
+import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { isUuid } from '../../../../shared/uuid.ts';
 import { requestersOf } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -99,6 +100,41 @@ export async function readContexts(
     });
   }
   return contexts;
+}
+
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** As `nodeOfRequest` of the statements, but null for a value that is no id. */
+function nodeIdOf({ nodeId, next }: JsonObject): string | null {
+  const input = isObject(next) ? next['input'] : undefined;
+  const id = nodeId ?? (isObject(input) ? input['nodeId'] : undefined);
+  return typeof id === 'string' && isUuid(id) ? id : null;
+}
+
+/** What an audit entry says of an approval, with the present names: the workflow and the node can be deleted later. */
+export async function readAuditDetails(
+  tx: Transaction,
+  tenantId: string,
+  { runId, request }: Pick<ApprovalRow, 'runId' | 'request'>,
+): Promise<JsonObject> {
+  const { rows } = await tx.query<{
+    workflow_id: string;
+    workflow_name: string;
+    node_id: string | null;
+    node_name: string | null;
+  }>(
+    'read_audit_details_of_approval',
+    `SELECT w.id AS workflow_id, w.name AS workflow_name, n.id AS node_id, n.name AS node_name
+     FROM runs r JOIN workflows w ON w.id = r.workflow_id
+     LEFT JOIN nodes n ON n.tenant_id = $1 AND n.id = $3::uuid
+     WHERE r.tenant_id = $1 AND r.id = $2`,
+    [tenantId, runId, nodeIdOf(request)],
+  );
+  const [found] = rows;
+  if (found === undefined) return {};
+  const { workflow_id: workflowId, workflow_name: workflowName, node_id: nodeId, node_name: nodeName } = found;
+  return { workflowId, workflowName, ...(nodeId === null ? {} : { nodeId, nodeName }) };
 }
 
 const requestersOfRun = ({ requested_by: requestedBy, trigger }: RunOfApproval): string[] =>

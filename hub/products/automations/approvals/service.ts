@@ -13,7 +13,7 @@ import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts
 import { readLargePage } from '../../../platform/large-pages.ts';
 import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
 import { recordAudit } from '../../core/audit/index.ts';
-import { readContexts } from './contexts.ts';
+import { readAuditDetails, readContexts } from './contexts.ts';
 import type { ContextReader } from './contexts.ts';
 import { actorOfDecider, assertMayDecide, describeDecider } from './deciders.ts';
 import type { Decider } from './deciders.ts';
@@ -176,8 +176,13 @@ export class Approvals {
       action: `approval.${body.decision}`,
       targetType: 'approval',
       targetId: id,
-      // Without the note: it can name a person, and the audit log outlives the erasure of runs.
-      details: { runId: row.runId, requestHash: row.requestHash, decider: { ...by } },
+      // Without the title and the note: they can name a person, and the audit log outlives the erasure of runs.
+      details: {
+        ...(await readAuditDetails(tx, tenantId, row)),
+        runId: row.runId,
+        requestHash: row.requestHash,
+        decider: { ...by },
+      },
     });
     if (body.decision === 'approved' && agreed < row.required) return present(row, votes, now);
     noteWorkspaceChange(tx, tenantId);

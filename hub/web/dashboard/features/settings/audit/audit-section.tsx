@@ -24,11 +24,14 @@ const pageRows = 25;
 const shownCharacters = 80;
 const shownDetails = 4;
 
+/** Ids and hashes. The JSON has the whole values. */
+const identifiers = /\b(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\da-f]{32,})\b/g;
+
 /** The short details of an entry in one line, such as `role: admin`. */
 function summaryOf(details: Entry['details']): string {
   return Object.entries(details)
     .filter(([, value]) => value !== null && typeof value !== 'object')
-    .map(([name, value]) => `${name}: ${String(value)}`)
+    .map(([name, value]) => `${name}: ${String(value).replaceAll(identifiers, shortId)}`)
     .filter((text) => text.length <= shownCharacters)
     .slice(0, shownDetails)
     .map((text) => visibleLine(text))
@@ -36,8 +39,9 @@ function summaryOf(details: Entry['details']): string {
 }
 
 /** The object that an entry is about: its name or the end of its id, with a link to its page. */
-function Target({ entry: { targetType, targetId }, nameOf }: { entry: Entry; nameOf: (actor: string) => string }) {
+function Target({ entry, nameOf }: { entry: Entry; nameOf: (actor: string) => string }) {
   const { settings } = useLanguage().words;
+  const { targetType, targetId } = entry;
   // The workspace is the one of this page.
   if (targetType === 'workspace') return null;
   const link = targetLink(targetType, targetId);
@@ -55,6 +59,33 @@ function Target({ entry: { targetType, targetId }, nameOf }: { entry: Entry; nam
   );
 }
 
+/** Where an approval was requested: the workflow, the node and the run, each with a link to its page. */
+function Origin({ details }: { details: Entry['details'] }) {
+  const { objectType } = useLanguage().words.common;
+  const parts = (['workflow', 'node', 'run'] as const).flatMap((type) => {
+    const id = details[`${type}Id`];
+    const link = typeof id === 'string' ? targetLink(type, id) : null;
+    if (typeof id !== 'string' || link === null) return [];
+    const name = details[`${type}Name`];
+    return [
+      <span key={type}>
+        {objectType[type]}{' '}
+        <TextLink {...link}>
+          {typeof name === 'string' ? <bdi>{visibleLine(name)}</bdi> : <code>{shortId(id)}</code>}
+        </TextLink>
+      </span>,
+    ];
+  });
+  return (
+    <p className="flex flex-wrap gap-x-1.5 text-sm wrap-anywhere text-text-muted *:not-last:after:ms-1.5 *:not-last:after:content-['·']">
+      {parts}
+    </p>
+  );
+}
+
+/** Details that `Origin` shows. */
+const originNames: readonly string[] = ['workflowId', 'workflowName', 'nodeId', 'nodeName', 'runId'];
+
 function EntryRow({ entry, nameOf }: { entry: Entry; nameOf: (actor: string) => string }) {
   const { settings } = useLanguage().words;
   const words = settings.audit;
@@ -63,8 +94,14 @@ function EntryRow({ entry, nameOf }: { entry: Entry; nameOf: (actor: string) => 
   const actions: Record<string, string> = words.actions;
   const diff = changesOf(entry.details);
   const { from: _from, to: _to, ...others } = entry.details;
+  const hasOrigin = entry.targetType === 'approval' && typeof entry.details.workflowId === 'string';
+  const summarized = hasOrigin
+    ? Object.fromEntries(Object.entries(entry.details).filter(([name]) => !originNames.includes(name)))
+    : diff.length > 0
+      ? others
+      : entry.details;
   // The changes of named fields have the values of all other details.
-  const summary = diff.some(({ name }) => name !== null) ? '' : summaryOf(diff.length > 0 ? others : entry.details);
+  const summary = diff.some(({ name }) => name !== null) ? '' : summaryOf(summarized);
   return (
     <li className="px-3.5 py-2.5">
       <div className="flex flex-wrap items-baseline gap-x-2 gap-y-0.5">
@@ -85,6 +122,7 @@ function EntryRow({ entry, nameOf }: { entry: Entry; nameOf: (actor: string) => 
           </Button>
         </span>
       </div>
+      {hasOrigin && <Origin details={entry.details} />}
       {summary !== '' && <p className="text-sm wrap-anywhere text-text-muted">{summary}</p>}
       {diff.length > 0 && <Changes changes={diff} />}
       {isOpen && (

@@ -15,7 +15,7 @@ export function useActorNames(): { known: { actor: string; name: string }[]; nam
   const members = useQuery(query('listMembers', input));
   const tokens = useQuery(query('listApiTokens', input));
   const nodes = useNodeNames(true);
-  const known = [
+  const listed = [
     ...(members.data?.data ?? []).map(({ id, displayName, email }) => ({
       actor: `user:${id}`,
       name: visibleLine(displayName ?? email),
@@ -25,6 +25,13 @@ export function useActorNames(): { known: { actor: string; name: string }[]; nam
       name: `${words.token} ${visibleLine(name)}`,
     })),
   ];
+  const uses = new Map<string, number>();
+  for (const { name } of listed) uses.set(name, (uses.get(name) ?? 0) + 1);
+  // The end of the id tells actors of the same name apart.
+  const known = listed.map(({ actor, name }) => ({
+    actor,
+    name: (uses.get(name) ?? 0) > 1 ? `${name} ${shortId(actor)}` : name,
+  }));
   const names = new Map(known.map(({ actor, name }) => [actor, name]));
   const kinds: Record<string, string> = words.actors;
   return {
