@@ -45,20 +45,28 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     const headings = () => page.locator('main').getByRole('heading', { level: 1 }).allInnerTexts();
     await expect.poll(headings).toEqual(['This page does not exist']);
     const missing = '01890000-0000-7000-8000-000000000000';
-    for (const [path, heading] of [
-      ['agents', 'AI agent'],
-      ['sequences', 'Sequence'],
-      ['sessions', 'Session'],
-      ['schedules', 'Schedule'],
-      ['workflows', 'Workflow'],
-      ['approvals', 'Approval'],
-      ['nodes', 'This page does not exist'],
-    ] as const) {
-      await page.goto(`${hub.url}/app/${path}/${missing}`);
-      await expect.poll(headings).toEqual([heading]);
-      if (path !== 'nodes') await page.getByRole('main').getByRole('alert').waitFor();
-      expect(await accessibilityViolations(page), path).toEqual([]);
-    }
+    const main = page.getByRole('main');
+    for (const [path, title, list] of [
+      ['runs', 'There is no run with this id', 'Runs'],
+      ['agents', 'There is no AI agent with this id', 'AI agents'],
+      ['sequences', 'There is no sequence with this id', 'Sequences'],
+      ['sessions', 'There is no session with this id', 'Sessions'],
+      ['schedules', 'There is no schedule with this id', 'Schedules'],
+      ['workflows', 'There is no workflow with this id', 'Workflows'],
+      ['approvals', 'There is no approval with this id', 'Approvals'],
+      ['nodes', 'There is no node with this id', 'Nodes'],
+      ['packs', 'There is no pack with this id', 'Packs'],
+      ['settings', 'The settings have no part with this name', 'Settings'],
+    ] as const)
+      for (const id of [missing, 'not-an-id']) {
+        await page.goto(`${hub.url}/app/${path}/${id}`);
+        await expect.poll(headings, { message: `${path}/${id}` }).toEqual([title]);
+        const link = main.getByRole('link', { name: `Go to ${list}`, exact: true });
+        expect(await link.getAttribute('href')).toBe(`/app/${path}`);
+        expect(await main.getByRole('button').count(), path).toBe(0);
+        expect(await main.getByRole('alert').count(), path).toBe(0);
+        if (path === 'runs' && id === missing) expect(await accessibilityViolations(page)).toEqual([]);
+      }
     await page.route('**/v1/automations/nodes/*', () => undefined);
     await page.goto(`${hub.url}/app/nodes/${missing}`);
     await expect.poll(headings).toEqual(['Node']);

@@ -1,7 +1,9 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { useWords } from '../app/language.tsx';
+import { ApiError } from '../../../../shared/client/client.ts';
+import { useLanguage, useWords } from '../app/language.tsx';
 import type { Words } from '../app/language.tsx';
+import { ButtonLink } from './button.tsx';
 import { LoadError } from './error.tsx';
 import { Page } from './layout.tsx';
 import type { Crumb } from './layout.tsx';
@@ -29,20 +31,43 @@ export function Loaded<Data>({
   return <Loading />;
 }
 
+/** Whether a request failed because its object does not exist, or because the id in the address is none. */
+export const isMissing = (error: unknown): boolean =>
+  error instanceof ApiError &&
+  (error.status === 404 || (error.status === 400 && error.details.some(({ path }) => path.startsWith('params'))));
+
+/** The page of an object that does not exist, or whose id is none. `crumbs` end with the list of such objects. */
+export function MissingObject({ title, crumbs }: { title: string; crumbs: Crumb[] }) {
+  const { words, format } = useLanguage();
+  const list = crumbs.at(-1);
+  return (
+    <Page title={title} crumbs={crumbs}>
+      <p className="mb-3 text-text-muted">{words.common.notFoundText}</p>
+      {list !== undefined && (
+        <ButtonLink {...list.link}>{format(words.common.toList, { list: list.label })}</ButtonLink>
+      )}
+    </Page>
+  );
+}
+
 /** The page of an object, which `children` renders. Until it is loaded, the title of the page is the type of the object. */
 export function LoadedPage<Data>({
   of,
   type,
+  missing,
   crumbs,
   children,
 }: {
   of: Pick<UseQueryResult<Data>, 'data' | 'error' | 'refetch'>;
   type: keyof Words['common']['objectType'];
+  /** Title of the page if the object does not exist. */
+  missing: string;
   crumbs: Crumb[];
   children: (data: Data) => ReactNode;
 }) {
   const { objectType } = useWords().common;
   if (of.data !== undefined) return children(of.data);
+  if (isMissing(of.error)) return <MissingObject title={missing} crumbs={crumbs} />;
   return (
     <Page title={objectType[type]} crumbs={crumbs}>
       <Loaded of={of}>{children}</Loaded>

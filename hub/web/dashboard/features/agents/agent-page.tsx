@@ -37,7 +37,7 @@ export function AgentPage() {
   const agent = useQuery(query('getAutomationAgent', { params: { id: agentId } }));
   const crumbs = [{ label: words.common.agents, link: { to: '/agents' as const } }];
   return (
-    <LoadedPage of={agent} type="agent" crumbs={crumbs}>
+    <LoadedPage of={agent} type="agent" missing={words.agents.missing} crumbs={crumbs}>
       {({ createdAt: _createdAt, ...shown }) => (
         <Page title={visibleLine(shown.name)} crumbs={crumbs}>
           <div className="flex flex-col gap-3.5">

@@ -88,7 +88,7 @@ export function ApprovalPage() {
   });
   useRereadOn(({ type, id }) => type === 'approval' && id === approvalId, [['getAutomationApproval']]);
   return (
-    <LoadedPage of={approval} type="approval" crumbs={crumbs}>
+    <LoadedPage of={approval} type="approval" missing={words.approvals.missing} crumbs={crumbs}>
       {(data) => <Approval key={data.id} approval={data} crumbs={crumbs} />}
     </LoadedPage>
   );

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { ApiError } from '../../../../../shared/client/client.ts';
 import type { Node } from '../../../../../shared/client/operations.ts';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { keyOf, query } from '../../app/api.ts';
@@ -8,7 +7,7 @@ import { useLanguage } from '../../app/language.tsx';
 import { useRereadOn } from '../../app/live-updates.tsx';
 import { NotFound } from '../../app/page-states.tsx';
 import { Page } from '../../ui/layout.tsx';
-import { LoadedPage } from '../../ui/loaded.tsx';
+import { isMissing, LoadedPage, MissingObject } from '../../ui/loaded.tsx';
 import { LinkTabs } from '../../ui/tabs.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { CommandsTab } from './commands-tab.tsx';
@@ -58,13 +57,14 @@ export function NodePage() {
   const node = useQuery({ ...query('getAutomationNode', input), refetchInterval: rereadMs });
   useRereadOn(({ type, id }) => type === 'node' && id === nodeId, [keyOf('getAutomationNode', input)]);
   const isUnknownTab = tab !== undefined && !isTab(tab);
-  if (isUnknownTab || (node.error instanceof ApiError && [400, 404].includes(node.error.status))) return <NotFound />;
-  const Content = tab === undefined ? OverviewTab : tabs[tab as keyof typeof tabs];
   const crumbs = [{ label: common.nodes, link: { to: '/nodes' as const } }];
+  if (isMissing(node.error)) return <MissingObject title={nodes.missing} crumbs={crumbs} />;
+  if (isUnknownTab) return <NotFound />;
+  const Content = tab === undefined ? OverviewTab : tabs[tab as keyof typeof tabs];
   const link = (name?: string) =>
     ({ to: '/nodes/$nodeId/{-$tab}', params: { nodeId, tab: name }, search: {} }) as const;
   return (
-    <LoadedPage of={node} type="node" crumbs={crumbs}>
+    <LoadedPage of={node} type="node" missing={nodes.missing} crumbs={crumbs}>
       {(data) => (
         <Page
           title={visibleLine(data.name)}

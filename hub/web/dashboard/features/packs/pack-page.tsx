@@ -110,7 +110,7 @@ export function PackPage() {
   const pack = useQuery(query('getAutomationSkillPack', { params: { packId } }));
   const crumbs = [{ label: words.common.packs, link: { to: '/packs' as const } }];
   return (
-    <LoadedPage of={pack} type="pack" crumbs={crumbs}>
+    <LoadedPage of={pack} type="pack" missing={words.packs.missing} crumbs={crumbs}>
       {(loaded) => (
         <Page
           title={visibleLine(loaded.name)}

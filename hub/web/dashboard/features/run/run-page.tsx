@@ -7,7 +7,7 @@ import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Page, TextLink } from '../../ui/layout.tsx';
-import { Loaded } from '../../ui/loaded.tsx';
+import { LoadedPage } from '../../ui/loaded.tsx';
 import { shortId } from '../../ui/object-links.tsx';
 import { StatusPill } from '../../ui/status.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
@@ -187,16 +187,14 @@ function RunView({ run }: { run: Run }) {
 export function RunPage() {
   const { runId } = route.useParams();
   const { words } = useLanguage();
-  const result = useRun(runId);
-  if (result.data === undefined)
-    return (
-      <Page
-        title={words.run.run}
-        crumbs={[{ label: words.common.runs, link: { to: '/runs' } }]}
-        meta={<code>{shortId(runId)}</code>}
-      >
-        <Loaded of={result}>{() => null}</Loaded>
-      </Page>
-    );
-  return <RunView key={runId} run={result.data} />;
+  return (
+    <LoadedPage
+      of={useRun(runId)}
+      type="run"
+      missing={words.run.missing}
+      crumbs={[{ label: words.common.runs, link: { to: '/runs' } }]}
+    >
+      {(run) => <RunView key={runId} run={run} />}
+    </LoadedPage>
+  );
 }

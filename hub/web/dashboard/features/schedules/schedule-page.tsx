@@ -76,7 +76,7 @@ export function SchedulePage() {
   useRereadOn(({ type, id }) => type === 'workflow' && id === workflowId, [keyOf('getAutomationWorkflow', input)]);
   const crumbs = [{ label: words.common.schedules, link: { to: '/schedules' as const } }];
   return (
-    <LoadedPage of={workflow} type="schedule" crumbs={crumbs}>
+    <LoadedPage of={workflow} type="schedule" missing={words.schedules.missing} crumbs={crumbs}>
       {(loaded) => {
         const { id, name, active, environment, triggerJson, nextRunAt, updatedAt } = loaded;
         const schedule = scheduleOf(loaded);

@@ -43,7 +43,7 @@ export function SequencePage() {
   const crumbs = [{ label: words.common.sequences, link: { to: '/sequences' as const } }];
   const [isRunning, setRunning] = useState(false);
   return (
-    <LoadedPage of={sequence} type="sequence" crumbs={crumbs}>
+    <LoadedPage of={sequence} type="sequence" missing={words.sequences.missing} crumbs={crumbs}>
       {({ id, name, steps, workflowId }) => (
         <Page
           title={visibleLine(name)}

@@ -55,7 +55,7 @@ export function SessionPage() {
   const navigate = useNavigate({ from: '/sessions/$sessionId' });
   const crumbs = [{ label: words.common.sessions, link: { to: '/sessions' as const } }];
   return (
-    <LoadedPage of={session} type="session" crumbs={crumbs}>
+    <LoadedPage of={session} type="session" missing={words.sessions.missing} crumbs={crumbs}>
       {({ pages }) => {
         const last = pages.at(-1) as (typeof pages)[number];
         const { title, key, scope, memorySummary } = last;

@@ -3,10 +3,9 @@ import { useParams } from '@tanstack/react-router';
 import { Suspense } from 'react';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
-import { NotFound } from '../../app/page-states.tsx';
 import { useIsAdmin } from '../../app/session.tsx';
 import { Card, Empty, Page, TextLink } from '../../ui/layout.tsx';
-import { Loaded, Loading } from '../../ui/loaded.tsx';
+import { Loaded, Loading, MissingObject } from '../../ui/loaded.tsx';
 import { SectionList } from './section-list.tsx';
 import { isSection, sections } from './sections.ts';
 import type { SectionDefinition, SectionName } from './sections.ts';
@@ -51,7 +50,13 @@ function SectionContent({ name }: { name: SectionName }) {
 export function SettingsPage() {
   const { common, settings } = useLanguage().words;
   const { section } = useParams({ from: '/settings/{-$section}' });
-  if (section !== undefined && !isSection(section)) return <NotFound />;
+  if (section !== undefined && !isSection(section))
+    return (
+      <MissingObject
+        title={settings.missing}
+        crumbs={[{ label: common.settings, link: { to: '/settings/{-$section}', params: { section: undefined } } }]}
+      />
+    );
   const isList = section === undefined;
   const shown = section ?? 'profile';
   const { title, text } = settings.sections[shown];

@@ -9,7 +9,7 @@ import { useLanguage } from '../../app/language.tsx';
 import { NotFound } from '../../app/page-states.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card, Page } from '../../ui/layout.tsx';
-import { Loaded } from '../../ui/loaded.tsx';
+import { isMissing, Loaded, MissingObject } from '../../ui/loaded.tsx';
 import { Pill } from '../../ui/status.tsx';
 import { LinkTabs } from '../../ui/tabs.tsx';
 import { FilterBar } from '../runs/filter-bar.tsx';
@@ -51,10 +51,12 @@ function ExistingWorkflow({ id, tab }: { id: string; tab: TabName }) {
   const [isStarting, setStarting] = useState(false);
   const workflow = useQuery(query('getAutomationWorkflow', { params: { id } }));
   const { data } = workflow;
+  const crumbs = [{ label: words.common.workflows, link: { to: '/workflows' as const } }];
+  if (data === undefined && isMissing(workflow.error)) return <MissingObject title={texts.missing} crumbs={crumbs} />;
   return (
     <Page
       title={data === undefined ? words.common.objectType.workflow : visibleLine(data.name)}
-      crumbs={[{ label: words.common.workflows, link: { to: '/workflows' } }]}
+      crumbs={crumbs}
       aside={
         data !== undefined && (
           <>

@@ -2,6 +2,7 @@ import type { approvals as english } from '../english/approvals.ts';
 
 /** Texts of the approvals pages. */
 export const approvals: typeof english = {
+  missing: 'لا توجد موافقة بهذا المعرّف',
   filter: 'تصفية حسب الحالة',
   filters: { pending: 'قيد الانتظار', approved: 'موافَق عليها', rejected: 'مرفوضة', expired: 'منتهية', all: 'الكل' },
   forYou: 'يمكنك البتّ فيها',

@@ -60,6 +60,7 @@ export const common: typeof english = {
   notFound: 'هذه الصفحة غير موجودة',
   notFoundText: 'ربما يكون الرابط قديمًا أو حُذف العنصر.',
   toHome: 'إلى الصفحة الرئيسية',
+  toList: 'الانتقال إلى {list}',
   pageFailed: 'حدث خطأ في هذه الصفحة',
   updated: 'تم تحديث Outrigger',
   updatedText: 'أعد تحميل الصفحة لاستخدام الإصدار الجديد.',

@@ -2,6 +2,7 @@ import type { nodes as english } from '../english/nodes.ts';
 
 /** Texts of the nodes pages. */
 export const nodes: typeof english = {
+  missing: 'لا يوجد جهاز بهذا المعرّف',
   about: 'أجهزة تستخدمها مسارات العمل. يقرر مالكوها ما هو مسموح.',
   pair: 'إقران جهاز…',
   filter: 'الحالة',

@@ -2,6 +2,7 @@ import type { packs as english } from '../english/packs.ts';
 
 /** Texts of the packs pages. */
 export const packs: typeof english = {
+  missing: 'لا توجد حزمة بهذا المعرّف',
   empty: 'لا توجد حزم',
   emptyText: 'لا يقدّم المركز أي حزم.',
   by: '{publisher} · الإصدار {version}',

@@ -2,7 +2,7 @@ import type { run as english } from '../english/run.ts';
 
 /** Texts of the page of a run. */
 export const run: typeof english = {
-  run: 'تشغيل',
+  missing: 'لا توجد عملية تشغيل بهذا المعرّف',
   tabTitle: '{name} – {status}',
   views: 'أجزاء التشغيل',
   steps: 'الخطوات',

@@ -2,6 +2,7 @@ import type { schedules as english } from '../english/schedules.ts';
 
 /** Texts of the schedules pages. */
 export const schedules: typeof english = {
+  missing: 'لا يوجد جدول زمني بهذا المعرّف',
   intro: 'الأوقات بالمنطقة الزمنية للجدول وبمنطقتك ({zone}).',
   emptyTitle: 'لا توجد مسارات عمل مجدولة',
   emptyText: 'يبدأ من تلقاء نفسه كل سير عمل مشغّله schedule أو heartbeat. حدّده في علامة التبويب «تحرير» لسير العمل.',

@@ -2,6 +2,7 @@ import type { sequences as english } from '../english/sequences.ts';
 
 /** Texts of the sequences pages. */
 export const sequences: typeof english = {
+  missing: 'لا يوجد تسلسل بهذا المعرّف',
   empty: 'لا توجد تسلسلات بعد',
   emptyText: 'التسلسل قائمة خطوات قد تفصل بينها أيام، مثل التذكيرات. أنشئ واحدًا عبر واجهة البرمجة.',
   name: 'الاسم',

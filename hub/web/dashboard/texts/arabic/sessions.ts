@@ -2,6 +2,7 @@ import type { sessions as english } from '../english/sessions.ts';
 
 /** Texts of the sessions pages. */
 export const sessions: typeof english = {
+  missing: 'لا توجد جلسة بهذا المعرّف',
   empty: 'لا توجد جلسات بعد',
   emptyText:
     'تحفظ الجلسة الرسائل بين شخص أو مجموعة ووكيل ذكاء اصطناعي. تظهر الجلسات هنا عندما تستخدمها مسارات العمل أو القنوات.',

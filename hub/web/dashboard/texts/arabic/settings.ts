@@ -8,6 +8,7 @@ import { webhooks } from './settings-webhooks.ts';
 
 /** Texts of the settings pages. */
 export const settings: typeof english = {
+  missing: 'لا يوجد قسم بهذا الاسم في الإعدادات',
   groups: {
     workspace: 'مساحة العمل',
     chat: 'الدردشة المباشرة',

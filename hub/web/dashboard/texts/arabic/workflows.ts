@@ -2,6 +2,7 @@ import type { workflows as english } from '../english/workflows.ts';
 
 /** Texts of the workflows pages. */
 export const workflows: typeof english = {
+  missing: 'لا يوجد مسار عمل بهذا المعرّف',
   find: 'البحث بالاسم',
   sort: 'الترتيب',
   sorts: { createdAt: 'الأحدث أولًا', updatedAt: 'آخر ما تغيّر أولًا', name: 'حسب الاسم' },

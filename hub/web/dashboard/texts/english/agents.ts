@@ -1,5 +1,6 @@
 /** Texts of the agents pages. */
 export const agents = {
+  missing: 'There is no AI agent with this id',
   empty: 'No AI agents yet',
   emptyText: 'An AI agent answers messages of channels and works as a step of workflows. Create one through the API.',
   name: 'Name',

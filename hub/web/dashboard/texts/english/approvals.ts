@@ -1,5 +1,6 @@
 /** Texts of the approvals pages. */
 export const approvals = {
+  missing: 'There is no approval with this id',
   filter: 'Filter by status',
   filters: { pending: 'Waiting', approved: 'Approved', rejected: 'Rejected', expired: 'Expired', all: 'All' },
   forYou: 'You can decide',

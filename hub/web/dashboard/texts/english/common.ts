@@ -58,6 +58,7 @@ export const common = {
   notFound: 'This page does not exist',
   notFoundText: 'The link may be old, or the object was deleted.',
   toHome: 'Go to Home',
+  toList: 'Go to {list}',
   pageFailed: 'This page failed',
   updated: 'Outrigger was updated',
   updatedText: 'Load the page again to use the new version.',

@@ -1,5 +1,6 @@
 /** Texts of the nodes pages. */
 export const nodes = {
+  missing: 'There is no node with this id',
   about: 'Machines that workflows use. Their owners decide what is allowed.',
   pair: 'Pair a machine…',
   filter: 'Status',

@@ -1,5 +1,6 @@
 /** Texts of the packs pages. */
 export const packs = {
+  missing: 'There is no pack with this id',
   empty: 'No packs',
   emptyText: 'The hub offers no packs.',
   by: '{publisher} · version {version}',

@@ -1,6 +1,6 @@
 /** Texts of the page of a run. */
 export const run = {
-  run: 'Run',
+  missing: 'There is no run with this id',
   tabTitle: '{name} – {status}',
   views: 'Parts of the run',
   steps: 'Steps',

@@ -1,5 +1,6 @@
 /** Texts of the schedules pages. */
 export const schedules = {
+  missing: 'There is no schedule with this id',
   intro: 'Times are in the time zone of the schedule and in yours ({zone}).',
   emptyTitle: 'No scheduled workflows',
   emptyText:

@@ -1,5 +1,6 @@
 /** Texts of the sequences pages. */
 export const sequences = {
+  missing: 'There is no sequence with this id',
   empty: 'No sequences yet',
   emptyText:
     'A sequence is a list of steps that can wait days between them, such as reminders. Create one through the API.',

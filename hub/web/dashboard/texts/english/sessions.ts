@@ -1,5 +1,6 @@
 /** Texts of the sessions pages. */
 export const sessions = {
+  missing: 'There is no session with this id',
   empty: 'No sessions yet',
   emptyText:
     'A session stores the messages between a person or group and an AI agent. Sessions appear here when workflows or channels use them.',

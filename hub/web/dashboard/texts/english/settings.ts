@@ -7,6 +7,7 @@ import { webhooks } from './settings-webhooks.ts';
 
 /** Texts of the settings pages. */
 export const settings = {
+  missing: 'The settings have no part with this name',
   groups: {
     workspace: 'Workspace',
     chat: 'Live Chat',

@@ -1,5 +1,6 @@
 /** Texts of the workflows pages. */
 export const workflows = {
+  missing: 'There is no workflow with this id',
   find: 'Find by name',
   sort: 'Sort',
   sorts: { createdAt: 'Newest first', updatedAt: 'Last changed first', name: 'By name' },

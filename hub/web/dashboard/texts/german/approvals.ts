@@ -2,6 +2,7 @@ import type { approvals as english } from '../english/approvals.ts';
 
 /** Texts of the approvals pages. */
 export const approvals: typeof english = {
+  missing: 'Es gibt keine Freigabe mit dieser ID',
   filter: 'Nach Status filtern',
   filters: { pending: 'Offen', approved: 'Freigegeben', rejected: 'Abgelehnt', expired: 'Abgelaufen', all: 'Alle' },
   forYou: 'Sie können entscheiden',

@@ -60,6 +60,7 @@ export const common: typeof english = {
   notFound: 'Diese Seite gibt es nicht',
   notFoundText: 'Der Link ist vielleicht veraltet, oder das Objekt wurde gelöscht.',
   toHome: 'Zur Startseite',
+  toList: 'Zur Seite „{list}“',
   pageFailed: 'Auf dieser Seite ist ein Fehler aufgetreten',
   updated: 'Outrigger wurde aktualisiert',
   updatedText: 'Laden Sie die Seite neu, um die neue Version zu verwenden.',

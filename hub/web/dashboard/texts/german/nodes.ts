@@ -2,6 +2,7 @@ import type { nodes as english } from '../english/nodes.ts';
 
 /** Texts of the nodes pages. */
 export const nodes: typeof english = {
+  missing: 'Es gibt keinen Rechner mit dieser ID',
   about: 'Rechner, die Workflows verwenden. Ihre Besitzer entscheiden, was erlaubt ist.',
   pair: 'Rechner koppeln…',
   filter: 'Status',

@@ -2,6 +2,7 @@ import type { packs as english } from '../english/packs.ts';
 
 /** Texts of the packs pages. */
 export const packs: typeof english = {
+  missing: 'Es gibt kein Paket mit dieser ID',
   empty: 'Keine Pakete',
   emptyText: 'Der Hub bietet keine Pakete an.',
   by: '{publisher} · Version {version}',

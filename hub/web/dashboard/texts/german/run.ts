@@ -2,7 +2,7 @@ import type { run as english } from '../english/run.ts';
 
 /** Texts of the page of a run. */
 export const run: typeof english = {
-  run: 'Lauf',
+  missing: 'Es gibt keinen Lauf mit dieser ID',
   tabTitle: '{name} – {status}',
   views: 'Teile des Laufs',
   steps: 'Schritte',

@@ -2,6 +2,7 @@ import type { schedules as english } from '../english/schedules.ts';
 
 /** Texts of the schedules pages. */
 export const schedules: typeof english = {
+  missing: 'Es gibt keinen Zeitplan mit dieser ID',
   intro: 'Die Zeiten stehen in der Zeitzone des Zeitplans und in Ihrer ({zone}).',
   emptyTitle: 'Keine Workflows mit Zeitplan',
   emptyText:

@@ -2,6 +2,7 @@ import type { sequences as english } from '../english/sequences.ts';
 
 /** Texts of the sequences pages. */
 export const sequences: typeof english = {
+  missing: 'Es gibt keine Sequenz mit dieser ID',
   empty: 'Noch keine Sequenzen',
   emptyText:
     'Eine Sequenz ist eine Liste von Schritten, zwischen denen Tage liegen können, etwa Erinnerungen. Legen Sie eine über die API an.',

@@ -2,6 +2,7 @@ import type { sessions as english } from '../english/sessions.ts';
 
 /** Texts of the sessions pages. */
 export const sessions: typeof english = {
+  missing: 'Es gibt keine Sitzung mit dieser ID',
   empty: 'Noch keine Sitzungen',
   emptyText:
     'Eine Sitzung speichert die Nachrichten zwischen einer Person oder Gruppe und einem KI-Agenten. Sitzungen erscheinen hier, wenn Workflows oder Kanäle sie verwenden.',

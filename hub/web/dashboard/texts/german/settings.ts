@@ -8,6 +8,7 @@ import { webhooks } from './settings-webhooks.ts';
 
 /** Texts of the settings pages. */
 export const settings: typeof english = {
+  missing: 'Die Einstellungen haben keinen Bereich mit diesem Namen',
   groups: {
     workspace: 'Arbeitsbereich',
     chat: 'Live-Chat',

@@ -2,6 +2,7 @@ import type { workflows as english } from '../english/workflows.ts';
 
 /** Texts of the workflows pages. */
 export const workflows: typeof english = {
+  missing: 'Es gibt keinen Workflow mit dieser ID',
   find: 'Nach Namen suchen',
   sort: 'Sortierung',
   sorts: { createdAt: 'Neueste zuerst', updatedAt: 'Zuletzt geänderte zuerst', name: 'Nach Namen' },
