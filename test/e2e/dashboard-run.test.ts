@@ -388,6 +388,11 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
       .getByRole('heading', { name: 'The owner of boat-pc must allow “Ping the boat” at the machine' })
       .waitFor();
     await lane(page, 'Ping the boat').getByText('waiting for the owner of the node').waitFor();
+    const banner = page.locator('section').filter({ has: page.getByRole('heading', { name: 'The owner of boat-pc' }) });
+    expect(await banner.locator('p').allInnerTexts()).toEqual([
+      expect.stringMatching(/First, the owner has 2 minutes to answer\. Without an answer, the step fails\.$/),
+      expect.stringMatching(/^If the owner allows it, the node must then finish in \d+ minutes?$/),
+    ]);
     await page.goto(`${hub.url}/app/runs/${waits[1]}`);
     await page.getByRole('heading', { name: '“Tomorrow” waits for its set time' }).waitFor();
     await page.goto(`${hub.url}/app/runs/${waits[2]}`);

@@ -3,7 +3,7 @@ import { memo } from 'react';
 import type { ReactNode } from 'react';
 import { useLanguage } from '../../app/language.tsx';
 import type { StepResult } from './run-model.ts';
-import { placeOf } from './timeline-model.ts';
+import { placeOf, shownWait } from './timeline-model.ts';
 import type { Lane, Segment, SegmentTone, Stretch } from './timeline-model.ts';
 
 const icons: Record<StepResult['status'], { icon: typeof Check; className: string }> = {
@@ -39,24 +39,23 @@ const tones: Record<SegmentTone, string> = {
 const stripes = 'repeating-linear-gradient(135deg, currentColor 0 5px, transparent 5px 10px)';
 const percent = (part: number) => `${(part * 100).toFixed(3)}%`;
 
-/** The texts of a lane: how long its step worked, and how long and for what it waited. */
+/** The texts of a lane: how long its step worked, and for what it waits now, or how long and for what it waited. */
 export function useLaneText(): (lane: Lane) => string {
   const { duration, format, words } = useLanguage();
   const { waitingFor, approvalWords } = words.run;
   const sum = (segments: readonly Segment[]) => segments.reduce((ms, { from, to }) => ms + to - from, 0);
-  return ({ step, segments, isKept }) => {
+  return (lane) => {
+    const { step, segments, isKept } = lane;
     if (isKept) return words.run.kept;
     if (step.status === 'skipped') return words.common.status.skipped;
-    const waits = segments.filter(({ tone }) => tone === 'wait');
     const work = segments.filter(({ tone }) => tone !== 'wait');
-    const longest = waits.toSorted((one, two) => two.to - two.from - (one.to - one.from))[0];
+    const wait = shownWait(lane);
     const parts = work.length === 0 ? [] : [duration(sum(work))];
-    if (longest !== undefined) {
-      const reason =
-        longest.reason === 'approval' && longest.who !== undefined && longest.who !== ''
-          ? format(approvalWords.waitingFor, { name: longest.who })
-          : waitingFor[longest.reason ?? 'approval'];
-      parts.push(format(words.run.waited, { time: duration(sum(waits)), reason }));
+    if (wait !== null) {
+      const { reason = 'approval', who = '' } = wait.segment;
+      const text =
+        reason === 'approval' && who !== '' ? format(approvalWords.waitingFor, { name: who }) : waitingFor[reason];
+      parts.push(format(words.run.waited, { time: duration(wait.ms), reason: text }));
     }
     return parts.join(' · ');
   };

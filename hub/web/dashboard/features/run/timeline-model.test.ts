@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Run, StepResult } from './run-model.ts';
-import { placeOf, ticksOf, timelineOf } from './timeline-model.ts';
+import { placeOf, shownWait, ticksOf, timelineOf } from './timeline-model.ts';
 
 const begin = Date.parse('2026-11-27T09:00:00.000Z');
 const at = (seconds: number) => new Date(begin + seconds * 1000).toISOString();
@@ -197,4 +197,34 @@ test('a command that its node has leased is work, and a wait while the owner of 
     ['running', undefined],
     ['wait', 'owner'],
   ]);
+});
+
+test('a lane names the wait that goes on now, and after the end the longest one', () => {
+  const waitsFor: Run['waitsFor'] = {
+    kind: 'node_command',
+    stepIndex: 0,
+    commandId: 'command 1',
+    nodeId: 'node',
+    nodeName: 'boat-pc',
+    nodeOnline: true,
+    handedOut: true,
+    waitsForOwner: true,
+    until: at(hour),
+  };
+  const approval = { id: 'a', status: 'approved' as const, decider: null, decidedAt: at(100), note: null };
+  const approvals = [{ stepIndex: 0, from: begin, to: begin + 100_000, who: 'ann@harbour.example' }];
+  const leased = { ...command(1, 100, 100), status: 'leased' as const, finishedAt: null };
+  const waiting = run([step(0, 0, null, { approval, commands: [leased] })], {
+    status: 'running',
+    finishedAt: null,
+    waitsFor,
+  });
+  const waitIn = (each: Run) => {
+    const [lane] = timelineOf(each, approvals, begin + 102_000).lanes;
+    const wait = lane === undefined ? null : shownWait(lane);
+    return [wait?.ms, wait?.segment.reason, wait?.segment.who];
+  };
+  expect(waitIn(waiting)).toEqual([2_000, 'owner', undefined]);
+  const ended = run([step(0, 0, 102, { approval, commands: [command(1, 100, 102)] })], { finishedAt: at(102) });
+  expect(waitIn(ended)).toEqual([100_000, 'approval', 'ann@harbour.example']);
 });

@@ -139,6 +139,15 @@ function laneOf(run: Run, step: StepResult, approvals: readonly ApprovalSpan[], 
   return { step, segments, isKept: false };
 }
 
+/** The wait that the text of a lane names: the present one, else the longest one with the time of all. */
+export function shownWait({ step, segments }: Lane): { ms: number; segment: Segment } | null {
+  const waits = segments.filter(({ tone }) => tone === 'wait');
+  const last = segments.at(-1);
+  if (step.finishedAt === null && last?.tone === 'wait') return { ms: lengthOf([last]), segment: last };
+  const longest = waits.toSorted((one, two) => lengthOf([two]) - lengthOf([one]))[0];
+  return longest === undefined ? null : { ms: lengthOf(waits), segment: longest };
+}
+
 /** A stretch of the axis. A fold shows a long time in which nothing worked in little room. */
 export interface Stretch extends Span {
   isFold: boolean;

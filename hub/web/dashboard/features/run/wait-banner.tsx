@@ -58,7 +58,12 @@ export function WaitBanner({ run }: { run: Run }) {
           {wait.waitsForOwner && <p>{waits.nodeOwnerText}</p>}
           {!wait.nodeOnline && <p>{waits.nodeOfflineText}</p>}
           <p>
-            {wait.handedOut ? waits.nodeDeadline : waits.nodeStartDeadline} <RelativeTime at={wait.until} />
+            {wait.waitsForOwner
+              ? waits.nodeDeadlineIfAllowed
+              : wait.handedOut
+                ? waits.nodeDeadline
+                : waits.nodeStartDeadline}{' '}
+            <RelativeTime at={wait.until} />
           </p>
         </Banner>
       );

@@ -59,12 +59,13 @@ export const run: typeof english = {
   waits: {
     nodeOwner: 'يجب أن يسمح مالك {node} بتنفيذ «{step}» على الجهاز نفسه',
     nodeOwnerText:
-      'يسأل البرنامج المرافق مالك الجهاز: في نافذته، أو في طرفية على ذلك الجهاز بالأمر outrigger-companion prompts. إن لم يجب خلال دقيقتين، تفشل الخطوة.',
+      'يسأل البرنامج المرافق مالك الجهاز: في نافذته، أو في طرفية على ذلك الجهاز بالأمر outrigger-companion prompts. أولًا، لدى المالك دقيقتان للإجابة. إن لم يجب، تفشل الخطوة.',
     nodeWorks: '{node} تنفّذ «{step}»',
     nodeOnline: '«{step}» تنتظر {node}',
     nodeOffline: '{node} غير متصلة، و«{step}» تنتظرها',
     nodeOfflineText: 'شغّل البرنامج المرافق على هذا الجهاز، أو صِل الجهاز بالشبكة.',
     nodeDeadline: 'يجب أن ينتهي الجهاز',
+    nodeDeadlineIfAllowed: 'إن سمح المالك بذلك، يجب أن ينتهي الجهاز بعدها',
     nodeStartDeadline: 'يجب أن يبدأ الجهاز',
     openNode: 'فتح الجهاز',
     run: '«{step}» تنتظر التشغيل الذي بدأته',

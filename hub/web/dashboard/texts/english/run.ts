@@ -57,12 +57,13 @@ export const run = {
   waits: {
     nodeOwner: 'The owner of {node} must allow “{step}” at the machine',
     nodeOwnerText:
-      'The companion asks its owner: in its window, or in a terminal of that machine with outrigger-companion prompts. Without an answer within 2 minutes, the step fails.',
+      'The companion asks its owner: in its window, or in a terminal of that machine with outrigger-companion prompts. First, the owner has 2 minutes to answer. Without an answer, the step fails.',
     nodeWorks: '{node} works on “{step}”',
     nodeOnline: '“{step}” waits for {node}',
     nodeOffline: '{node} is offline. “{step}” waits for it',
     nodeOfflineText: 'Start the companion on this machine, or connect the machine to the network.',
     nodeDeadline: 'The node must finish',
+    nodeDeadlineIfAllowed: 'If the owner allows it, the node must then finish',
     nodeStartDeadline: 'The node must start',
     openNode: 'Open the node',
     run: '“{step}” waits for the run that it started',

@@ -65,12 +65,13 @@ export const run: typeof english = {
   waits: {
     nodeOwner: 'Der Besitzer von {node} muss „{step}“ am Rechner erlauben',
     nodeOwnerText:
-      'Der Companion fragt seinen Besitzer: in seinem Fenster oder in einem Terminal dieses Rechners mit outrigger-companion prompts. Ohne Antwort innerhalb von 2 Minuten schlägt der Schritt fehl.',
+      'Der Companion fragt seinen Besitzer: in seinem Fenster oder in einem Terminal dieses Rechners mit outrigger-companion prompts. Zuerst hat der Besitzer 2 Minuten Zeit für die Antwort. Ohne Antwort schlägt der Schritt fehl.',
     nodeWorks: '{node} bearbeitet „{step}“',
     nodeOnline: '„{step}“ wartet auf {node}',
     nodeOffline: '{node} ist offline. „{step}“ wartet darauf',
     nodeOfflineText: 'Starten Sie den Companion auf diesem Rechner oder verbinden Sie den Rechner mit dem Netz.',
     nodeDeadline: 'Der Rechner muss fertig sein',
+    nodeDeadlineIfAllowed: 'Wenn der Besitzer es erlaubt, muss der Rechner danach fertig sein',
     nodeStartDeadline: 'Der Rechner muss beginnen',
     openNode: 'Rechner öffnen',
     run: '„{step}“ wartet auf den Lauf, den der Schritt gestartet hat',
