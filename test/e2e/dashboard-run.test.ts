@@ -234,8 +234,10 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     expect(
       await workspace.api.call('getAutomationRun', { params: { id }, query: { include: 'inputs' } }),
     ).toMatchObject({ workflowVersion: 2, payload: { city: 'Oslo' } });
+    const [total = ''] = (await page.getByText(/: .* working, .* waiting$/).innerText()).split(':');
     await page.getByRole('tab', { name: 'Related runs' }).click();
     await page.getByText('it can have another version or input').waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'this run' }).getByText(`· ${total}`).waitFor();
     const attempt = (count: number) => page.getByRole('listitem').filter({ hasText: `Attempt ${count}` });
     await attempt(1).getByText('version 1', { exact: true }).waitFor();
     await attempt(2).getByText('version 2', { exact: true }).waitFor();

@@ -12,7 +12,7 @@ import { RunLink, shortId } from '../../ui/object-links.tsx';
 import { StatusPill } from '../../ui/status.tsx';
 import { Duration, LocalTime } from '../../ui/time.tsx';
 import { useFlow } from './run-actions.tsx';
-import { isFinal } from './run-model.ts';
+import { beginOf, isFinal } from './run-model.ts';
 import type { Run } from './run-model.ts';
 
 function RunRow({
@@ -40,7 +40,7 @@ function RunRow({
       )}
       <StatusPill status={run.status} />
       <span className="text-sm text-text-muted">
-        <LocalTime at={run.queuedAt} /> · <Duration from={run.startedAt ?? run.queuedAt} to={run.finishedAt} />
+        <LocalTime at={run.queuedAt} /> · <Duration from={beginOf(run)} to={run.finishedAt} />
       </span>
     </li>
   );

@@ -5,6 +5,9 @@ export type { Run, RunArtifact, StepResult };
 export const isFinal = (status: RunSummary['status']) =>
   status === 'succeeded' || status === 'failed' || status === 'cancelled';
 
+/** When the time of a run begins: at its start, or in the queue before it. */
+export const beginOf = (run: Pick<RunSummary, 'startedAt' | 'queuedAt'>): string => run.startedAt ?? run.queuedAt;
+
 /** Whether a retry took the result of the step from an earlier run. */
 export const isKept = (step: StepResult, run: Run) =>
   step.finishedAt !== null && step.finishedAt <= run.queuedAt && run.attempt > 1;

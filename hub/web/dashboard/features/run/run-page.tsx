@@ -49,6 +49,9 @@ function useApprovalSpans(run: Run): ApprovalSpan[] {
   );
 }
 
+/** A shorter time in the queue is no news. */
+const shownQueueMs = 1_000;
+
 /** Trigger, version, environment, start, and how long the run worked and waited. */
 function RunMeta({ run, timeline }: { run: Run; timeline: TimelineModel }) {
   const { words, format, duration } = useLanguage();
@@ -70,10 +73,14 @@ function RunMeta({ run, timeline }: { run: Run; timeline: TimelineModel }) {
       {run.attempt > 1 && <span>{format(words.run.attempt, { count: run.attempt })}</span>}
       <span>
         {format(words.run.times, {
+          total: duration(timeline.totalMs),
           working: duration(timeline.workingMs),
           waiting: duration(timeline.waitingMs),
         })}
       </span>
+      {timeline.queuedMs >= shownQueueMs && (
+        <span>{format(words.run.inQueue, { time: duration(timeline.queuedMs) })}</span>
+      )}
     </span>
   );
 }

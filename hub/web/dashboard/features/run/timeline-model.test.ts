@@ -228,3 +228,17 @@ test('a lane names the wait that goes on now, and after the end the longest one'
   const ended = run([step(0, 0, 102, { approval, commands: [command(1, 100, 102)] })], { finishedAt: at(102) });
   expect(waitIn(ended)).toEqual([100_000, 'approval', 'ann@harbour.example']);
 });
+
+test('working and waiting are the parts of the time from the start to the end, and the queue before is not', () => {
+  const ended = run([step(0, 10, 11), step(1, 11.5, 12)], { startedAt: at(10), finishedAt: at(13) });
+  const { totalMs, workingMs, waitingMs, queuedMs, stretches } = timelineOf(ended, [], Number.NaN);
+  expect({ totalMs, workingMs, waitingMs, queuedMs }).toEqual({
+    totalMs: 3_000,
+    workingMs: 1_500,
+    waitingMs: 1_500,
+    queuedMs: 10_000,
+  });
+  expect(stretches.at(-1)?.to).toBe(begin + 13_000);
+  const queued = run([step(0, null, null)], { status: 'queued', startedAt: null, finishedAt: null });
+  expect(timelineOf(queued, [], begin + 5_000)).toMatchObject({ totalMs: 5_000, workingMs: 0, waitingMs: 5_000 });
+});

@@ -1,4 +1,4 @@
-import { isKept } from './run-model.ts';
+import { beginOf, isKept } from './run-model.ts';
 import type { Run, StepResult } from './run-model.ts';
 
 /** Why a step waited. `node`, `owner`, `retry`, `delay` and `run` are known only while the run waits. */
@@ -160,8 +160,12 @@ export interface Timeline {
   lanes: Lane[];
   stretches: Stretch[];
   origin: number;
+  /** From the begin of the run to its end, or until now; `workingMs` and `waitingMs` are its parts. */
+  totalMs: number;
   workingMs: number;
   waitingMs: number;
+  /** Time in the queue before the start, which is no part of `totalMs`. */
+  queuedMs: number;
 }
 
 /** The smallest idle time that folds, in milliseconds, and as a part of the time in which steps worked. */
@@ -206,7 +210,8 @@ function stretchesOf(range: Span, work: readonly Span[]): Stretch[] {
 
 /** Lays the steps of a run out on one axis. */
 export function timelineOf(run: Run, approvals: readonly ApprovalSpan[], now: number): Timeline {
-  let since = timeOf(run.startedAt ?? run.queuedAt);
+  const begin = timeOf(beginOf(run));
+  let since = begin;
   const lanes = run.stepsResultJson.map((step) => {
     const lane = laneOf(run, step, approvals, since, now);
     since = Math.max(since, ...lane.segments.map(({ to }) => to));
@@ -214,17 +219,19 @@ export function timelineOf(run: Run, approvals: readonly ApprovalSpan[], now: nu
   });
   const segments = lanes.flatMap((lane) => lane.segments);
   const work = union(segments.filter(({ tone }) => tone !== 'wait'));
-  const origin = Math.min(timeOf(run.startedAt ?? run.queuedAt), ...segments.map(({ from }) => from));
+  const origin = Math.min(begin, ...segments.map(({ from }) => from));
   const end = run.finishedAt === null ? now : timeOf(run.finishedAt);
   const range = { from: origin, to: Math.max(origin + 1, end, ...segments.map(({ to }) => to)) };
   const workingMs = lengthOf(work);
-  const totalMs = Math.max(range.to, end) - timeOf(run.queuedAt);
+  const totalMs = Math.max(0, end - begin);
   return {
     lanes,
     stretches: stretchesOf(range, work),
     origin,
+    totalMs,
     workingMs,
     waitingMs: Math.max(0, totalMs - workingMs),
+    queuedMs: run.startedAt === null ? 0 : Math.max(0, timeOf(run.startedAt) - timeOf(run.queuedAt)),
   };
 }
 

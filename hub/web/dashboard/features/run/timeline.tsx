@@ -45,15 +45,21 @@ function Axis({ timeline }: { timeline: TimelineModel }) {
   const { duration, words } = useLanguage();
   const isNarrow = useMediaQuery('(max-width: 767px)');
   const folds = timeline.stretches.filter(({ isFold }) => isFold);
+  // A fold at the end has its own label there.
+  const hasEnd = timeline.stretches.at(-1)?.isFold === false;
+  const lastPlace = hasEnd ? (isNarrow ? 0.5 : 0.75) : 1;
   return (
     <div className="flex items-center border-b px-4 py-2 text-xs text-text-muted md:grid md:grid-cols-[var(--name-column)_minmax(0,1fr)] md:gap-x-3">
       <span className="max-md:hidden">{words.run.step}</span>
       <div className="relative h-5 w-full max-md:ms-7">
-        {ticksOf(timeline, isNarrow ? 0.3 : undefined).map(({ place, ms }) => (
-          <span key={ms} className="absolute top-0.5 whitespace-nowrap" style={{ insetInlineStart: percent(place) }}>
-            {ms === 0 ? '0' : duration(ms)}
-          </span>
-        ))}
+        {ticksOf(timeline, isNarrow ? 0.3 : undefined)
+          .filter(({ place }) => place <= lastPlace)
+          .map(({ place, ms }) => (
+            <span key={ms} className="absolute top-0.5 whitespace-nowrap" style={{ insetInlineStart: percent(place) }}>
+              {ms === 0 ? '0' : duration(ms)}
+            </span>
+          ))}
+        {hasEnd && <span className="absolute end-0 top-0.5 whitespace-nowrap">{duration(timeline.totalMs)}</span>}
         {folds.map(({ from, to, start, size }) => (
           <span
             key={from}

@@ -13,6 +13,7 @@ import { Pill, StatusPill } from '../../ui/status.tsx';
 import { Cell, Row, Table } from '../../ui/table.tsx';
 import { Duration, LocalTime, RelativeTime } from '../../ui/time.tsx';
 import { CodeBlock } from '../../ui/value.tsx';
+import { beginOf } from '../run/run-model.ts';
 import { scheduleOf, ScheduleTimes } from './schedule-times.tsx';
 import { readerZone } from './zoned-time.ts';
 
@@ -54,7 +55,7 @@ function LastRuns({ workflow: { id, triggerJson } }: { workflow: Workflow }) {
                     <StatusPill status={run.status} />
                   </Cell>
                   <Cell>
-                    <Duration from={run.startedAt ?? run.queuedAt} to={run.finishedAt} />
+                    <Duration from={beginOf(run)} to={run.finishedAt} />
                   </Cell>
                 </Row>
               ))}
