@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { SkillEffect } from '../../shared/contract/automations/skills.ts';
 import { matchesGlob } from '../../shared/glob.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { describeEffect } from './skill.ts';
+import { describeEffect, effectTypeOf } from './skill.ts';
 import type { Skill, SkillCatalog } from './skill.ts';
 
 /** A skill as the SDK shows it. */
@@ -11,6 +12,7 @@ export interface SdkSkill {
   summary: string;
   requires: readonly string[];
   effect: string;
+  effectType: SkillEffect;
   /** Whether a person must approve each use, whatever the policy of the workspace. */
   needsApproval: boolean;
   /** JSON Schema of what it takes. */
@@ -56,6 +58,7 @@ export function describeSkill(skill: Skill): SdkSkill {
     summary: skill.summary,
     requires: skill.requires,
     effect: describeEffect(skill),
+    effectType: effectTypeOf(skill),
     needsApproval: skill.kind === 'node' && skill.command.needsApproval,
     input: jsonSchemaOf(skill.input, 'input'),
     output: jsonSchemaOf(skill.output, 'output'),

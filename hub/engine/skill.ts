@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CommandDefinition } from '../../shared/commands/define.ts';
+import type { SkillEffect } from '../../shared/contract/automations/skills.ts';
 import type { Entitlement } from '../../shared/contract/define.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
@@ -112,18 +113,27 @@ export interface SpawnSkill extends SkillFacts<z.ZodObject> {
 
 export type Skill = DirectSkill | NodeSkill | SpawnSkill;
 
-/** What a skill does to the world, for people. */
-export function describeEffect(skill: Skill): string {
-  if (skill.kind === 'spawn') return 'starts another workflow and waits for it';
-  if (skill.kind === 'node')
-    return skill.command.acts ? 'changes something on a companion node' : 'reads from a companion node';
-  if (skill.reading !== undefined) return 'only reads what this workspace keeps';
-  return {
-    pure: 'changes nothing outside this workspace',
-    keyed: 'reaches out, with a key that makes a repetition harmless',
-    once: 'reaches out, once',
-  }[skill.effect];
+/** What a skill does to the world. */
+export function effectTypeOf(skill: Skill): SkillEffect {
+  if (skill.kind === 'spawn') return 'starts_run';
+  if (skill.kind === 'node') return skill.command.acts ? 'changes_node' : 'reads_node';
+  if (skill.reading !== undefined) return 'reads_workspace';
+  const types = { pure: 'changes_workspace', keyed: 'reaches_out_safely', once: 'reaches_out_once' } as const;
+  return types[skill.effect];
 }
+
+const effects: Record<SkillEffect, string> = {
+  starts_run: 'starts another workflow and waits for it',
+  changes_node: 'changes something on a companion node',
+  reads_node: 'reads from a companion node',
+  reads_workspace: 'only reads what this workspace keeps',
+  changes_workspace: 'changes nothing outside this workspace',
+  reaches_out_safely: 'reaches out, with a key that makes a repetition harmless',
+  reaches_out_once: 'reaches out, once',
+};
+
+/** What a skill does to the world, for people. */
+export const describeEffect = (skill: Skill): string => effects[effectTypeOf(skill)];
 
 /** How messages to the outside are retried. When a mail server or provider asks for a pause, its own delay wins over this. */
 export const outgoingRetry = { maxAttempts: 4, backoffSeconds: 2, factor: 4 };

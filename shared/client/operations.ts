@@ -4359,6 +4359,8 @@ export interface Skill {
   requires: string[];
   /** Human-readable description of the effect of the skill */
   effect: string;
+  /** The same as `effect`, for programs and translations. `reaches_out_safely`: a repetition is harmless */
+  effectType: 'starts_run' | 'changes_node' | 'reads_node' | 'reads_workspace' | 'changes_workspace' | 'reaches_out_safely' | 'reaches_out_once';
   /** Whether each use requires an approval in this workspace: always, or by its current policy */
   needsApproval: boolean;
   /** JSON Schema of its input */
@@ -7592,6 +7594,8 @@ export interface Operations {
         requires: string[];
         /** Human-readable description of the effect of the skill */
         effect: string;
+        /** The same as `effect`, for programs and translations. `reaches_out_safely`: a repetition is harmless */
+        effectType: 'starts_run' | 'changes_node' | 'reads_node' | 'reads_workspace' | 'changes_workspace' | 'reaches_out_safely' | 'reaches_out_once';
         /** Whether each use requires an approval, whatever the policy */
         needsApproval: boolean;
         /** Whether packs may use it */

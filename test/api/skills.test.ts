@@ -49,6 +49,11 @@ describe('the catalog of skills', () => {
       effect: 'changes nothing outside this workspace',
       input: { required: ['key'], properties: { key: { type: 'string', maxLength: 200 } } },
     });
+    expect([await find('memory.write'), await find('node.ping'), await find('system.run')]).toMatchObject([
+      { effectType: 'changes_workspace' },
+      { effectType: 'reads_node' },
+      { effectType: 'changes_node' },
+    ]);
     const { skills: sdk } = await workspace.api.call('getAutomationSkillSdk', {});
     expect(sdk.map(({ id, input, output }) => ({ id, input, output }))).toEqual(
       skills.map(({ id, input, output }) => ({ id, input, output })),

@@ -321,6 +321,28 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
       .waitFor();
   });
 
+  test('a rejection and the effect of a skill are in the language of the page', async () => {
+    const device = await pair('office-pc');
+    const runId = await start([
+      { type: 'approval', title: 'Go on?' },
+      skill('node.ping', { nodeId: device.nodeId }, { name: 'Ping the office' }),
+    ]);
+    await settledRun(workspace.api, runId);
+    const [approval] = (await workspace.session.call('listAutomationApprovals', { query: { runId } })).data;
+    const body = { decision: 'rejected', note: 'Wrong machine' } as const;
+    await workspace.session.call('decideAutomationApproval', { params: { id: approval?.id as string }, body });
+    for (const [locale, rejection, effect] of [
+      ['de', `Abgelehnt von ${workspace.email}: Wrong machine`, 'liest von einem Rechner'],
+      ['ar', `رفضه \u2068${workspace.email}\u2069: \u2068Wrong machine\u2069`, 'يقرأ من جهاز'],
+    ] as const) {
+      await using tab = await open(`/app/runs/${runId}?step=0`, { locale });
+      const { page } = tab;
+      await expect.poll(() => page.getByText(rejection, { exact: true }).count(), { message: locale }).toBe(2);
+      await page.goto(`${hub.url}/app/runs/${runId}?step=1`);
+      await page.getByText(effect, { exact: true }).waitFor();
+    }
+  });
+
   test('an approval that binds a call shows its skill and input beside the buttons', async () => {
     const runId = await start([
       { type: 'approval', title: 'Send the weather?' },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { jsonObject, jsonValue } from '../../json.ts';
 import { id, listQuery, name, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
+import { skillEffect } from './skills.ts';
 import { workflow } from './workflows.ts';
 
 const manage = {
@@ -254,6 +255,7 @@ export const packs = defineResource({
             summary: z.string().describe('Human-readable summary of what the skill does and requires'),
             requires: z.array(z.string()).describe('Entitlements that the workspace must have'),
             effect: z.string().describe('Human-readable description of the effect of the skill'),
+            effectType: skillEffect,
             needsApproval: z.boolean().describe('Whether each use requires an approval, whatever the policy'),
             allowedInPacks: z.boolean().describe('Whether packs may use it'),
             input: jsonObject.describe('JSON Schema of its input'),

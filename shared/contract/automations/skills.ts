@@ -12,6 +12,21 @@ const manage = {
   role: 'agent',
 } as const;
 
+/** What a skill does, for programs and translations. */
+const skillEffects = [
+  'starts_run',
+  'changes_node',
+  'reads_node',
+  'reads_workspace',
+  'changes_workspace',
+  'reaches_out_safely',
+  'reaches_out_once',
+] as const;
+export type SkillEffect = (typeof skillEffects)[number];
+export const skillEffect = z
+  .enum(skillEffects)
+  .describe('The same as `effect`, for programs and translations. `reaches_out_safely`: a repetition is harmless');
+
 const skill = named(
   'Skill',
   z.object({
@@ -20,6 +35,7 @@ const skill = named(
     summary: z.string().describe('Human-readable summary of what the skill does and requires'),
     requires: z.array(z.string()).describe('Entitlements that the workspace must have'),
     effect: z.string().describe('Human-readable description of the effect of the skill'),
+    effectType: skillEffect,
     needsApproval: z
       .boolean()
       .describe('Whether each use requires an approval in this workspace: always, or by its current policy'),

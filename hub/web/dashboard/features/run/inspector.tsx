@@ -16,7 +16,7 @@ import { AgentTurnList } from './agent-turns.tsx';
 import { StepArtifacts } from './artifacts.tsx';
 import { ExactTime } from './clock.tsx';
 import { RunLogs } from './logs.tsx';
-import { useStepName } from './names.tsx';
+import { useStepErrorText, useStepName } from './names.tsx';
 import { isKept } from './run-model.ts';
 import type { Run, RunArtifact, StepResult } from './run-model.ts';
 import type { InspectorTab, LogPlace } from './run-search.ts';
@@ -54,7 +54,7 @@ function StepFacts({ run, step }: { run: Run; step: StepResult }) {
     staleTime: Number.POSITIVE_INFINITY,
     enabled: step.skillId !== null,
   });
-  const effect = catalog?.skills.find(({ id }) => id === step.skillId)?.effect;
+  const effect = catalog?.skills.find(({ id }) => id === step.skillId)?.effectType;
   const rows: [string, ReactNode][] = [[words.run.does, <code key="does">{step.skillId ?? step.type}</code>]];
   const add = (isKnown: boolean, name: string, value: ReactNode) => {
     if (isKnown) rows.push([name, value]);
@@ -82,7 +82,7 @@ function StepFacts({ run, step }: { run: Run; step: StepResult }) {
   add(step.timeoutSeconds !== null, words.run.timeout, duration((step.timeoutSeconds ?? 0) * 1000));
   if (step.childRunId !== null) rows.push([words.run.childRun, <RunLink key="child" runId={step.childRunId} />]);
   add(step.outputBytes > shownBytes, words.run.size, bytes(step.outputBytes));
-  add(effect !== undefined, words.run.effect, effect);
+  if (effect !== undefined) rows.push([words.run.effect, words.run.effects[effect]]);
   const decision = step.approval;
   if (decision !== null && decision.decider !== null)
     rows.push([
@@ -99,6 +99,7 @@ function StepFacts({ run, step }: { run: Run; step: StepResult }) {
 
 function Result({ run, step, artifacts }: { run: Run; step: StepResult; artifacts: RunArtifact[] }) {
   const { words } = useLanguage();
+  const errorText = useStepErrorText();
   const values = useStepValues(run, step, step.outputBytes > 0);
   const whole = values.data;
   const json = whole?.output === null || whole?.output === undefined ? null : JSON.stringify(whole.output);
@@ -112,7 +113,7 @@ function Result({ run, step, artifacts }: { run: Run; step: StepResult; artifact
             <code>{visibleLine(step.error.code)}</code>
           </p>
           <p dir="auto" className="wrap-anywhere whitespace-pre-line">
-            {visibleText(step.error.message)}
+            {errorText(step.error, step)}
           </p>
         </div>
       )}

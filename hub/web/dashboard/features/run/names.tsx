@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { visibleLine } from '../../../../../shared/visible-text.ts';
+import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useIsAdmin, useSession, useTenantId } from '../../app/session.tsx';
+import { useIsolate } from '../../ui/isolate.ts';
 import { RunLink } from '../../ui/object-links.tsx';
 import type { Run, StepResult } from './run-model.ts';
 
@@ -11,6 +12,22 @@ export function useStepName(): (step: StepResult) => string {
   const { words } = useLanguage();
   const types: Record<string, string> = words.run.stepTypes;
   return ({ name, id, skillId, type }) => visibleLine(name ?? id ?? skillId ?? types[type] ?? type);
+}
+
+/** Why a step failed, in the language of the page if the hub wrote the error; skills and nodes write theirs in English. */
+export function useStepErrorText(): (error: NonNullable<StepResult['error']>, step: StepResult | undefined) => string {
+  const { words, format } = useLanguage();
+  const isolate = useIsolate();
+  const { rejected, rejectedWithNote, expired } = words.run.approvalErrors;
+  return ({ code, message }, step) => {
+    const approval = step?.approval ?? null;
+    if (code === 'approval_expired') return expired;
+    if (code !== 'approval_rejected' || approval?.status !== 'rejected' || approval.decider === null)
+      return visibleText(message);
+    const name = isolate(visibleLine(approval.decider.name));
+    const note = visibleText(approval.note ?? '');
+    return note === '' ? format(rejected, { name }) : format(rejectedWithNote, { name, note: isolate(note) });
+  };
 }
 
 const textOf = (trigger: Run['trigger'], field: string): string | null => {

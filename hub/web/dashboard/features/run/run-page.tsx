@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
-import { visibleLine, visibleText } from '../../../../../shared/visible-text.ts';
+import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
@@ -16,7 +16,7 @@ import { useArtifacts } from './artifacts.tsx';
 import { Banner } from './banner.tsx';
 import { Inspector } from './inspector.tsx';
 import { RunLogs } from './logs.tsx';
-import { StartedBy, useStepName } from './names.tsx';
+import { StartedBy, useStepErrorText, useStepName } from './names.tsx';
 import { RelatedRuns } from './related-runs.tsx';
 import { RunActions, useNewerVersion } from './run-actions.tsx';
 import { RunInput } from './run-input.tsx';
@@ -89,6 +89,7 @@ function RunMeta({ run, timeline }: { run: Run; timeline: TimelineModel }) {
 function FailureBanner({ run, onSelect }: { run: Run; onSelect: (index: number) => void }) {
   const { words, format } = useLanguage();
   const stepName = useStepName();
+  const errorText = useStepErrorText();
   const newer = useNewerVersion(run);
   const { error } = run;
   if (error === null || run.status !== 'failed') return null;
@@ -104,7 +105,7 @@ function FailureBanner({ run, onSelect }: { run: Run; onSelect: (index: number) 
       actions={step !== undefined && <Button onClick={() => onSelect(step.index)}>{words.run.showStep}</Button>}
     >
       <p dir="auto" className="line-clamp-4 whitespace-pre-line">
-        {visibleText(error.message)}
+        {errorText(error, step)}
       </p>
       <p className="text-xs">
         <code>{visibleLine(error.code)}</code>
