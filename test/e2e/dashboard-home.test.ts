@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { startCompanion } from '../fixtures/companion.ts';
@@ -97,6 +97,60 @@ describe.skipIf(!canOpenDashboard)('the home page of the dashboard (needs Chromi
     } finally {
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     }
+  });
+
+  test('a machine without a display says why it takes no picture, not how to allow what its owner allows', async () => {
+    const workspace = await hub.workspace('No display');
+    const { api } = workspace;
+    const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: { name: 'server' } });
+    const screen = (isAllowed: boolean) => ({
+      isAllowed,
+      until: null,
+      asksOwner: false,
+      system: {
+        state: 'missing' as const,
+        detail: isAllowed ? 'There is no screen here: neither DISPLAY nor WAYLAND_DISPLAY is set.' : '',
+        remedy: isAllowed
+          ? { text: 'Start the companion in a desktop session.', command: 'DISPLAY=:0 outrigger-companion run' }
+          : null,
+      },
+    });
+    const device = (isAllowed: boolean) => ({
+      name: 'server',
+      platform: 'linux',
+      arch: 'x64',
+      osVersion: '1',
+      appVersion: '1.0.0',
+      capabilities: ['node.ping', 'node.files_list'],
+      powers: { screen: screen(isAllowed) },
+    });
+    const { deviceSecret } = await hub.client().call('claimAutomationNode', {
+      body: { pairingCode, device: device(false) },
+    });
+    /** Reports until the page shows a text: a node without heartbeats goes offline. */
+    const reportUntil = (isAllowed: boolean, text: Locator) =>
+      expect
+        .poll(async () => {
+          await report(isAllowed);
+          return text.count();
+        })
+        .toBe(1);
+    const report = (isAllowed: boolean) =>
+      hub.client(deviceSecret).call('heartbeatAutomationNode', {
+        params: { id: nodeId },
+        body: { device: device(isAllowed) },
+      });
+    await using tab = await open(workspace);
+    const { page } = tab;
+    const allow = page.getByText('npx outrigger-companion allow screen');
+    await reportUntil(false, allow);
+    const refusal = 'The owner allows pictures of the screen, but the machine cannot take one:';
+    await reportUntil(true, page.getByText(refusal));
+    await page.getByText('There is no screen here: neither DISPLAY nor WAYLAND_DISPLAY is set.').waitFor();
+    await page.getByText('Start the companion in a desktop session.').waitFor();
+    await page.getByText('DISPLAY=:0 outrigger-companion run').waitFor();
+    expect(await allow.count()).toBe(0);
+    expect(await accessibilityViolations(page)).toEqual([]);
   });
 
   test('what needs a person leads to its rows, and numbers are those of the API', async () => {

@@ -16,6 +16,40 @@ import { companionCommand } from './pairing-command.ts';
 /** What the owner allows changes without an event, so the node is read again. */
 const rereadNodeMs = 4_000;
 
+/** How to get a picture of a machine that takes none now, or why it cannot take one although its owner allows it. */
+function PictureHint({ node: { device } }: { node: Node }) {
+  const { start: texts } = useLanguage().words;
+  const screen = device?.powers?.screen;
+  if (screen?.isAllowed !== true)
+    return (
+      <div className="mb-3">
+        <p className="mb-1 text-sm text-text-muted">{texts.allowHint}</p>
+        <CommandLine line={`${companionCommand} allow screen`} label={texts.allowHint} />
+      </div>
+    );
+  const { state, detail, remedy } = screen.system;
+  // The companion reports the command that takes pictures a moment later.
+  if (state === 'granted' || state === 'unknown') return null;
+  return (
+    <div className="mb-3 text-sm text-text-muted">
+      <p>{state === 'denied' ? texts.screenDenied : texts.screenMissing}</p>
+      {detail !== '' && (
+        <p className="wrap-anywhere">
+          <bdi>{visibleLine(detail)}</bdi>
+        </p>
+      )}
+      {remedy !== null && (
+        <>
+          <p className="mb-1 wrap-anywhere">
+            <bdi>{visibleLine(remedy.text)}</bdi>
+          </p>
+          {remedy.command !== null && <CommandLine line={remedy.command} label={visibleLine(remedy.text)} />}
+        </>
+      )}
+    </div>
+  );
+}
+
 /** Says what a first workflow will do on a machine, runs it, and shows its result. */
 export function FirstRun({ node: paired, onSucceeded }: { node: Node; onSucceeded: () => void }) {
   const { words, format } = useLanguage();
@@ -56,12 +90,7 @@ export function FirstRun({ node: paired, onSucceeded }: { node: Node; onSucceede
         <li>{canCapture(node) ? texts.willCapture : texts.willList}</li>
       </ol>
       <p className="mb-3 text-text-muted">{texts.willNotChange}</p>
-      {!canCapture(node) && (
-        <div className="mb-3">
-          <p className="mb-1 text-sm text-text-muted">{texts.allowHint}</p>
-          <CommandLine line={`${companionCommand} allow screen`} label={texts.allowHint} />
-        </div>
-      )}
+      {!canCapture(node) && <PictureHint node={node} />}
       <ErrorNote error={error} />
       <Button variant="primary" isBusy={create.isPending || run.isPending} onClick={startNow}>
         {texts.create}

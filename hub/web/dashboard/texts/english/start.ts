@@ -44,6 +44,8 @@ export const start = {
   willList: 'The companion lists the names of the folders that the owner shares.',
   willNotChange: 'Nothing on the machine is changed. The workflow stays in your list, and you can delete it.',
   allowHint: 'To see a picture instead, run this on the machine:',
+  screenMissing: 'The owner allows pictures of the screen, but the machine cannot take one:',
+  screenDenied: 'The owner allows pictures of the screen, but the operating system denies them:',
   workflowName: 'First look at {name}',
   pingStep: 'Check that the machine responds',
   captureStep: 'Take a picture of the screen',

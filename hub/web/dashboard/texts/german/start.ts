@@ -49,6 +49,8 @@ export const start: typeof english = {
   willNotChange:
     'Auf dem Rechner wird nichts verändert. Der Workflow bleibt in Ihrer Liste, und Sie können ihn löschen.',
   allowHint: 'Um stattdessen ein Bild zu sehen, führen Sie auf dem Rechner das aus:',
+  screenMissing: 'Der Besitzer erlaubt Bilder des Bildschirms, aber der Rechner kann keines aufnehmen:',
+  screenDenied: 'Der Besitzer erlaubt Bilder des Bildschirms, aber das Betriebssystem verweigert sie:',
   workflowName: 'Erster Blick auf {name}',
   pingStep: 'Prüfen, ob der Rechner antwortet',
   captureStep: 'Bild vom Bildschirm aufnehmen',
