@@ -7,10 +7,12 @@ import { useEffect, useState } from 'react';
 import { keyOf, query, useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useTenantId } from '../../app/session.tsx';
+import { useStore } from '../../app/use-store.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
 import type { InboxView } from './inbox-search.ts';
 import { isComposing } from './key-rule.ts';
+import { useInboxLive } from './live.tsx';
 import { usePeople } from './people.ts';
 import { useInboxAddress } from './use-inbox-address.ts';
 
@@ -24,10 +26,18 @@ function Presence() {
   const tenantId = useTenantId();
   const cache = useQueryClient();
   const { own } = usePeople();
+  const { isConnected } = useStore(useInboxLive().store);
   const action = useAction('setChatPresence', {
     onDone: () => cache.invalidateQueries({ queryKey: keyOf('listChatAgents', { params: { tenantId } }) }),
   });
   if (own === undefined) return null;
+  if (!isConnected)
+    return (
+      <span className="flex items-center gap-1.5 text-sm text-text-muted">
+        <span aria-hidden className="size-2 rounded-full bg-text-muted" />
+        {inbox.notConnected}
+      </span>
+    );
   // The page itself is a live connection, so a member who looks at it is not offline.
   const presence = own.presence === 'away' ? 'away' : 'online';
   return (

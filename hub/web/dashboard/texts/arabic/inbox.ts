@@ -38,6 +38,7 @@ export const inbox: typeof english = {
   presence: 'حالة حضورك',
   presenceText: 'ما دمت غير متاح، لا تُسند إليك محادثات تلقائيًا.',
   presences: { online: 'متصل', away: 'غير متاح' },
+  notConnected: 'غير متصل',
   you: 'أنت',
   formerMember: 'عضو سابق',
   aiAgent: 'وكيل الذكاء الاصطناعي',

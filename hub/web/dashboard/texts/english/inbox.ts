@@ -36,6 +36,7 @@ export const inbox = {
   presence: 'Your presence',
   presenceText: 'While you are away, no conversations are assigned to you automatically.',
   presences: { online: 'Online', away: 'Away' },
+  notConnected: 'Not connected',
   you: 'you',
   formerMember: 'former member',
   aiAgent: 'AI agent',

@@ -38,6 +38,7 @@ export const inbox: typeof english = {
   presence: 'Ihre Anwesenheit',
   presenceText: 'Solange Sie abwesend sind, werden Ihnen keine Unterhaltungen automatisch zugewiesen.',
   presences: { online: 'Online', away: 'Abwesend' },
+  notConnected: 'Nicht verbunden',
   you: 'Sie',
   formerMember: 'ehemaliges Mitglied',
   aiAgent: 'KI-Agent',
