@@ -141,7 +141,11 @@ export function addChatCommands(program: Command): void {
     });
   addStatusCommand('open', 'reopen a conversation', 'open');
   addStatusCommand('resolve', 'mark a conversation as resolved; a message of its visitor reopens it', 'resolved');
-  addStatusCommand('close', 'close a conversation permanently; the visitor is asked for a rating', 'closed');
+  addStatusCommand(
+    'close',
+    'close a conversation; the next message of its visitor starts another one, and the visitor is asked for a rating',
+    'closed',
+  );
   addConversationCommand('assign', 'assign a conversation')
     .argument('<email>', 'email address of a member; "nobody" removes the assignment')
     .action(async (id: string, email: string, options: AgentOptions) => {

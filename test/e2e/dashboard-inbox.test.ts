@@ -1136,8 +1136,12 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     expect((await page.request.get(new URL((await link.getAttribute('href')) ?? '', hub.url).href)).status()).toBe(200);
 
     await page.getByRole('button', { name: 'Status, priority, title' }).click();
+    const statuses = page.getByRole('group', { name: 'Status', exact: true });
+    await statuses.getByText('Resolved: a new message of the visitor reopens the conversation.').waitFor();
+    await statuses.getByText('A new message of the visitor starts another conversation.').waitFor();
     await page.getByRole('button', { name: 'Closed', exact: true }).click();
-    await page.getByText('This conversation is closed.').waitFor();
+    await page.getByText('This conversation is closed. Reopen it to reply.').waitFor();
+    expect(await page.getByRole('button', { name: 'Reopen' }).count()).toBe(1);
     await hub.client(maria.token).call('rateVisitorConversation', { body: { score: 4, comment: 'Fast' } });
     await page.reload();
     await page.getByRole('img', { name: '4 of 5' }).waitFor();

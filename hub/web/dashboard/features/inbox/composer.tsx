@@ -52,14 +52,12 @@ export function Composer({
   thread,
   draft,
   messages,
-  onReopen,
   ref,
 }: {
   conversation: InboxConversationDetail;
   thread: Thread;
   draft: Draft;
   messages: readonly InboxMessage[];
-  onReopen: () => void;
   ref: Ref<ComposerControls>;
 }) {
   const { words, format } = useLanguage();
@@ -173,14 +171,7 @@ export function Composer({
           focus();
         }}
       />
-      {isClosed && (
-        <p className="mb-2 flex flex-wrap items-center gap-2 text-text-muted">
-          {inbox.closedText}
-          <Button size="small" onClick={onReopen}>
-            {inbox.reopen}
-          </Button>
-        </p>
-      )}
+      {isClosed && <p className="mb-2 text-text-muted">{inbox.closedText}</p>}
       <DraftFiles draft={draft} onRemoved={focus} />
       <textarea
         ref={field}

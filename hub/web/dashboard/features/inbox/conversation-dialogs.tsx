@@ -222,6 +222,8 @@ export function StatusDialog({ conversation, actions, onClose }: DialogProps) {
               {common.status[status]}
             </Choice>
           ))}
+          <p className="mt-1 px-3 text-sm text-text-muted">{inbox.resolvedHint}</p>
+          <p className="mt-1 px-3 text-sm text-text-muted">{inbox.closedHint}</p>
         </Choices>
         <Choices label={inbox.priority}>
           <h3 className="mb-1 text-text-muted">{inbox.priority}</h3>

@@ -186,14 +186,7 @@ export function Conversation({
       >
         <ConversationHeader conversation={conversation} actions={actions} onResolve={resolve} onShow={setDialog} />
         <ThreadView ref={threadView} conversation={conversation} thread={thread} draft={draft} at={search.at} />
-        <Composer
-          conversation={conversation}
-          thread={thread}
-          draft={draft}
-          messages={messages}
-          ref={composer}
-          onReopen={() => background(actions.change({ status: 'open' }).catch(noteFailure))}
-        />
+        <Composer conversation={conversation} thread={thread} draft={draft} messages={messages} ref={composer} />
       </section>
       <VisitorPanel conversation={conversation} isOpen={search.panel === 'visitor'} onStarted={onStarted} />
       {dialog === 'assign' && <AssignDialog conversation={conversation} actions={actions} onClose={close} />}

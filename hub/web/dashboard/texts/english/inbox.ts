@@ -97,7 +97,8 @@ export const inbox = {
   sending: 'Sending…',
   waitForConnection: 'Not connected. You can send as soon as the newest messages are here.',
   readNewestFirst: 'You see older messages. Go to the newest message before you reply.',
-  closedText: 'This conversation is closed.',
+  closedText:
+    'This conversation is closed. Reopen it to reply. A new message of the visitor starts another conversation.',
   newerReply: '{names} replied while you were writing. Read it before you send.',
   newerReplySeen: 'I have read it',
 
@@ -148,6 +149,9 @@ export const inbox = {
   wakeNow: 'End the snooze now',
   statusAndPriority: 'Status, priority, title',
   status: 'Status',
+  resolvedHint: 'Resolved: a new message of the visitor reopens the conversation.',
+  closedHint:
+    'Closed: replies are refused until you reopen it. A new message of the visitor starts another conversation. The chat asks for a rating if its settings say so.',
   priority: 'Priority',
   priorities: { low: 'Low priority', normal: 'Normal priority', high: 'High priority', urgent: 'Urgent' },
   title: 'Title',

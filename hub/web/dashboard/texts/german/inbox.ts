@@ -99,7 +99,8 @@ export const inbox: typeof english = {
   sending: 'Wird gesendet …',
   waitForConnection: 'Nicht verbunden. Sie können senden, sobald die neuesten Nachrichten hier sind.',
   readNewestFirst: 'Sie sehen ältere Nachrichten. Gehen Sie zur neuesten Nachricht, bevor Sie antworten.',
-  closedText: 'Diese Unterhaltung ist geschlossen.',
+  closedText:
+    'Diese Unterhaltung ist geschlossen. Öffnen Sie sie wieder, um zu antworten. Eine neue Nachricht des Besuchers beginnt eine andere Unterhaltung.',
   newerReply: '{names} hat geantwortet, während Sie schrieben. Lesen Sie das, bevor Sie senden.',
   newerReplySeen: 'Gelesen',
 
@@ -150,6 +151,9 @@ export const inbox: typeof english = {
   wakeNow: 'Jetzt wieder anzeigen',
   statusAndPriority: 'Status, Priorität, Titel',
   status: 'Status',
+  resolvedHint: 'Gelöst: Eine neue Nachricht des Besuchers öffnet die Unterhaltung wieder.',
+  closedHint:
+    'Geschlossen: Antworten werden abgelehnt, bis Sie sie wieder öffnen. Eine neue Nachricht des Besuchers beginnt eine andere Unterhaltung. Der Chat bittet um eine Bewertung, wenn das eingestellt ist.',
   priority: 'Priorität',
   priorities: {
     low: 'Niedrige Priorität',
