@@ -224,6 +224,13 @@ describe.skipIf(!canOpenDashboard)('the pages of the dashboard (needs Chromium)'
     expect(problems).toEqual([]);
   });
 
+  test.each(['agents', 'sequences'])('say how to create the first object without a form: %s', async (name) => {
+    await using tab = await openDashboard(browser, `/app/${name}`, { hubUrl: hub.url, session: newSession });
+    const main = tab.page.getByRole('main');
+    await main.getByText(`POST /v1/automations/${name}`).waitFor();
+    expect(await main.getByRole('link', { name: 'API reference' }).getAttribute('href')).toBe('/docs');
+  });
+
   test('so are the pages that lead to the dashboard', async () => {
     const { url: invitation } = await full.session.call('inviteMember', {
       params: { tenantId: full.tenantId },

@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { pagedQuery } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { CreateByApi } from '../../ui/create-by-api.tsx';
 import { Card, Empty, Page, TextLink } from '../../ui/layout.tsx';
 import { PagedList } from '../../ui/paged-list.tsx';
 import { Cell, Row, Table } from '../../ui/table.tsx';
@@ -15,7 +16,15 @@ export function AgentsPage() {
   return (
     <Page title={words.common.agents}>
       <Card>
-        <PagedList of={list} empty={<Empty title={texts.empty}>{texts.emptyText}</Empty>}>
+        <PagedList
+          of={list}
+          empty={
+            <Empty title={texts.empty}>
+              <p>{texts.emptyText}</p>
+              <CreateByApi path="/v1/automations/agents" />
+            </Empty>
+          }
+        >
           {(rows) => (
             <Table head={[texts.name, texts.model, texts.routes, texts.changed]}>
               {rows.map(({ id, name, model, routeKeys, updatedAt }) => (

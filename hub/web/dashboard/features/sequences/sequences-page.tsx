@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { visibleLine } from '../../../../../shared/visible-text.ts';
 import { pagedQuery } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
+import { CreateByApi } from '../../ui/create-by-api.tsx';
 import { Card, Empty, Page, TextLink } from '../../ui/layout.tsx';
 import { PagedList } from '../../ui/paged-list.tsx';
 import { Cell, Row, Table } from '../../ui/table.tsx';
@@ -15,7 +16,15 @@ export function SequencesPage() {
   return (
     <Page title={words.common.sequences}>
       <Card>
-        <PagedList of={list} empty={<Empty title={texts.empty}>{texts.emptyText}</Empty>}>
+        <PagedList
+          of={list}
+          empty={
+            <Empty title={texts.empty}>
+              <p>{texts.emptyText}</p>
+              <CreateByApi path="/v1/automations/sequences" />
+            </Empty>
+          }
+        >
           {(rows) => (
             <Table head={[texts.name, texts.steps, texts.changed]}>
               {rows.map(({ id, name, steps, updatedAt }) => (

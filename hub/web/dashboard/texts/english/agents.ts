@@ -2,7 +2,7 @@
 export const agents = {
   missing: 'There is no AI agent with this id',
   empty: 'No AI agents yet',
-  emptyText: 'An AI agent answers messages of channels and works as a step of workflows. Create one through the API.',
+  emptyText: 'An AI agent answers messages of channels and works as a step of workflows. You create it with the API.',
   name: 'Name',
   model: 'Model',
   anyModel: 'Failover order',

@@ -3,7 +3,7 @@ export const sequences = {
   missing: 'There is no sequence with this id',
   empty: 'No sequences yet',
   emptyText:
-    'A sequence is a list of steps that can wait days between them, such as reminders. Create one through the API.',
+    'A sequence is a list of steps that can wait days between them, such as reminders. You create it with the API.',
   name: 'Name',
   steps: 'Steps',
   changed: 'Changed',
