@@ -342,12 +342,17 @@ describe('exceeding a limit', () => {
   });
 });
 
-test('a missing configuration is reported for each turn', async () => {
+test('a missing configuration is reported at the start and for each turn', async () => {
   const workspace = await hub.workspace();
   const bare = await startHub({}, hub.database);
   const page = await openVoice(bare.url, workspace.jwt);
+  const atStart = await page.wait('error');
+  expect(atStart).toMatchObject({ code: 'ai_binding_not_configured' });
+  expect(atStart.turnId).toBeUndefined();
   page.send({ type: 'text', data: 'Hello?' });
-  expect(await page.wait('error')).toMatchObject({ code: 'ai_binding_not_configured' });
+  const ofTurn = await page.wait('error', 2);
+  expect(ofTurn).toMatchObject({ code: 'ai_binding_not_configured' });
+  expect(ofTurn.turnId).toBeDefined();
   expect(page.of('error')[0]?.data).toContain('TTS_PROVIDER');
   expect(await page.wait('done')).toMatchObject({ interrupted: false });
   page.end();

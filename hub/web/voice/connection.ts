@@ -63,6 +63,12 @@ export class Connection {
     this.#connect();
   }
 
+  /** Closes the connection, if there is one, and connects again. */
+  reconnect(): void {
+    this.#disconnect();
+    this.connectNow();
+  }
+
   /** Returns whether the frame was sent. */
   send(frame: VoiceRequestFrame): boolean {
     const socket = this.#socket;

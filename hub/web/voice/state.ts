@@ -54,7 +54,7 @@ export const openTurn = ({ turns }: VoiceState): Turn | null => turns.findLast((
 /** Returns the current activity. */
 export function activityOf(
   state: VoiceState,
-): 'connecting' | 'opening' | 'listening' | 'thinking' | 'speaking' | 'ready' {
+): 'connecting' | 'opening' | 'listening' | 'thinking' | 'speaking' | 'ready' | 'unavailable' {
   if (state.connection !== 'open') return 'connecting';
   if (state.microphone === 'opening') return 'opening';
   if (state.isListening && !state.isHandsFree) return 'listening';
@@ -63,7 +63,8 @@ export function activityOf(
   // Before the first transcript, the user is still speaking.
   if (state.isListening && turn !== null && turn.user === '') return 'listening';
   if (state.isAwaitingReply || turn !== null) return 'thinking';
-  return state.isListening ? 'listening' : 'ready';
+  if (state.isListening) return 'listening';
+  return state.problem === null ? 'ready' : 'unavailable';
 }
 
 /** Whether there is an answer to stop. */

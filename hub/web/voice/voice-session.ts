@@ -81,7 +81,11 @@ export class VoiceSession {
   /** Reconnects now. */
   retry(): void {
     if (this.#store.state.signedInUser === null) background(this.start());
-    else {
+    else if (this.#store.state.problem === 'notConfigured') {
+      // The hub checks its configuration when a connection opens.
+      this.#store.set({ problem: null });
+      this.#connection.reconnect();
+    } else {
       // The problem of the session limit stays until a connection is accepted.
       if (this.#store.state.problem !== 'busyHub') this.#store.set({ problem: null });
       this.#connection.connectNow();

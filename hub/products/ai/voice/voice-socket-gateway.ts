@@ -4,6 +4,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { OpenedSocket } from '../../../platform/http/live/sockets.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import { background } from '../../../platform/process/background.ts';
+import { requireAnswerBindings } from './bindings.ts';
 import { openFvad } from './voice-activity.ts';
 import { VoiceConnection } from './voice-connection.ts';
 import { VoiceConversation } from './voice-conversation.ts';
@@ -67,11 +68,12 @@ export class VoiceSocketGateway {
     }
     // The page may have closed the connection while the lease was acquired.
     if (!connection.isOpen) return lease[Symbol.asyncDispose]();
+    const deps = { ...turns, speech: speechOf(tenantId) };
     const conversation = new VoiceConversation({
       tenantId,
       connection,
       fvad,
-      turns: { ...turns, speech: speechOf(tenantId) },
+      turns: deps,
       onTurn,
       authorize: () => Promise.all([opened.authenticate(), opened.limit()]),
     });
@@ -84,6 +86,8 @@ export class VoiceSocketGateway {
     });
     this.#followStop(stopping);
     if (stopping.aborted) conversation.stop();
+    // The page then says at the start that it gets no answers.
+    await requireAnswerBindings(deps, tenantId).catch((error: unknown) => connection.fail(error));
   }
 
   #followStop(stopping: AbortSignal): void {

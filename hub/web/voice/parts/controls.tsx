@@ -20,6 +20,7 @@ export function Controls({ session, state }: PartProps) {
             type="checkbox"
             role="switch"
             checked={isHandsFree}
+            disabled={activity === 'unavailable' && !isHandsFree}
             aria-describedby="hint"
             onChange={({ currentTarget }) => session.setHandsFree(currentTarget.checked)}
           />

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { background } from '../../../../shared/web/background.ts';
-import { canInterrupt } from '../state.ts';
+import { activityOf, canInterrupt } from '../state.ts';
 import { MicrophoneIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
 
@@ -50,7 +50,7 @@ export function TalkButton({ session, state }: PartProps) {
       class="talk"
       aria-describedby="hint"
       data-listening={isListening}
-      disabled={connection !== 'open' && !isListening}
+      disabled={(connection !== 'open' || activityOf(state) === 'unavailable') && !isListening}
       onPointerDown={(event) => {
         if (event.button !== 0) return;
         event.currentTarget.setPointerCapture(event.pointerId);

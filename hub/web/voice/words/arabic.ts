@@ -33,6 +33,7 @@ export const arabic: Words = {
   deviceNumber: 'الجهاز {number}',
   level: 'مستوى الميكروفون',
   ready: 'جاهز',
+  unavailable: 'غير متاح',
   connecting: 'جارٍ الاتصال…',
   opening: 'اسمح باستخدام الميكروفون…',
   listening: 'يستمع…',

@@ -32,6 +32,7 @@ export const english = {
   deviceNumber: 'Device {number}',
   level: 'Microphone level',
   ready: 'Ready',
+  unavailable: 'Not available',
   connecting: 'Connecting…',
   opening: 'Allow access to the microphone…',
   listening: 'Listening…',

@@ -33,6 +33,7 @@ export const french: Words = {
   deviceNumber: 'Appareil {number}',
   level: 'Niveau du microphone',
   ready: 'Prêt',
+  unavailable: 'Non disponible',
   connecting: 'Connexion…',
   opening: 'Autorisez l’usage du microphone…',
   listening: 'À l’écoute…',

@@ -34,6 +34,7 @@ export const german: Words = {
   deviceNumber: 'Gerät {number}',
   level: 'Pegel des Mikrofons',
   ready: 'Bereit',
+  unavailable: 'Nicht verfügbar',
   connecting: 'Verbindung wird aufgebaut…',
   opening: 'Bitte das Mikrofon erlauben…',
   listening: 'Hört zu…',

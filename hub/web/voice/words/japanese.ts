@@ -33,6 +33,7 @@ export const japanese: Words = {
   deviceNumber: '機器 {number}',
   level: 'マイクの音量',
   ready: '準備完了',
+  unavailable: '利用できません',
   connecting: '接続しています…',
   opening: 'マイクの使用を許可してください…',
   listening: '聞いています…',

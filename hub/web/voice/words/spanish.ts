@@ -33,6 +33,7 @@ export const spanish: Words = {
   deviceNumber: 'Dispositivo {number}',
   level: 'Nivel del micrófono',
   ready: 'Listo',
+  unavailable: 'No disponible',
   connecting: 'Conectando…',
   opening: 'Permita usar el micrófono…',
   listening: 'Escuchando…',
