@@ -158,6 +158,34 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await guest.page.getByText('Ask an admin of the workspace for a new link.').waitFor();
   });
 
+  test('the first invitation says who can no longer decide commands', async () => {
+    const own = await hub.workspace('Four Eyes');
+    await using tab = await open('/members', { session: own.jwt });
+    const { page } = tab;
+    const invite = dialog(page, 'Invite a member');
+    const openDialog = async () => {
+      await page.getByRole('row', { name: own.email }).waitFor();
+      await page.getByRole('button', { name: 'Invite a member' }).click();
+    };
+    await openDialog();
+    await invite.getByText('whoever wrote or started a command cannot approve it').waitFor();
+    await hub.database.query(`UPDATE users SET password_hash = '' WHERE email = $1`, [own.email]);
+    await page.reload();
+    await openDialog();
+    await invite.getByText('whoever wrote or started a command cannot approve it').waitFor();
+    await invite.getByLabel('Role').selectOption('admin');
+    await invite.getByText(`The account ${own.email} has no password.`).waitFor();
+    await own.session.call('addMember', {
+      params: { tenantId: own.tenantId },
+      body: { email: 'second@harbour.example', password: 'correct horse battery', role: 'agent' },
+    });
+    await page.reload();
+    await page.getByRole('row', { name: 'second@harbour.example' }).waitFor();
+    await openDialog();
+    await invite.getByLabel('Email').waitFor();
+    expect(await invite.getByText('whoever wrote or started').count()).toBe(0);
+  });
+
   test('a workspace is renamed in its settings, and every page shows the new name', async () => {
     const renamed = await hub.workspace('Old Mill');
     await using tab = await open('/entitlements', { session: renamed.jwt });

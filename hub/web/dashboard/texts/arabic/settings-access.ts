@@ -56,6 +56,9 @@ export const access: typeof english = {
     you: 'أنت',
     invite: 'دعوة عضو',
     createLink: 'إنشاء الرابط',
+    fourEyes: 'مع عضو ثانٍ، لا يستطيع من كتب أمرًا أو بدأه أن يوافق عليه: يجب أن يوافق عضو آخر.',
+    linkAccount:
+      'الحساب {email} بلا كلمة مرور. فور انضمام مدير له كلمة مرور، لا يستطيع هذا الحساب البتّ في الأوامر. عيّن له كلمة مرور قبل ذلك؛ يوضح «ملفك الشخصي» الطريقة.',
     invitedTitle: 'رابط {email} جاهز',
     invitationLink: 'رابط الدعوة',
     invitationText:

@@ -55,6 +55,9 @@ export const access = {
     you: 'you',
     invite: 'Invite a member',
     createLink: 'Create the link',
+    fourEyes: 'With a second member, whoever wrote or started a command cannot approve it: another member must.',
+    linkAccount:
+      'The account {email} has no password. As soon as an admin with a password joins, this account cannot decide commands any more. Set a password for this account before; “Your profile” shows how.',
     invitedTitle: 'The link for {email} is ready',
     invitationLink: 'Invitation link',
     invitationText:

@@ -1,5 +1,6 @@
 import { useWords } from '../../../app/language.tsx';
 import { ChoiceField, TextField } from '../parts/controls.tsx';
+import { FourEyesNote } from './four-eyes-note.tsx';
 
 export interface NewMember {
   email: string;
@@ -40,6 +41,7 @@ export function MemberFields({
         error={errorOf('role')}
         onChange={(changed) => onChange({ ...value, role: changed })}
       />
+      <FourEyesNote role={role} />
     </>
   );
 }

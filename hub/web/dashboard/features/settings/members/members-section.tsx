@@ -2,7 +2,6 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { visibleLine } from '../../../../../../shared/visible-text.ts';
-import { pagedQuery } from '../../../app/api.ts';
 import { useWords } from '../../../app/language.tsx';
 import { useNow } from '../../../app/now.ts';
 import { useIsAdmin, useSession, useTenantId } from '../../../app/session.tsx';
@@ -15,11 +14,11 @@ import { PagedRows } from '../parts/paged-rows.tsx';
 import { AddMember } from './add-member.tsx';
 import { InvitationList } from './invitation-list.tsx';
 import { InviteMember } from './invite-member.tsx';
+import { memberList } from './member.ts';
 import type { Member } from './member.ts';
 import { RemoveMember } from './remove-member.tsx';
 import { RoleChoice } from './role-choice.tsx';
 
-const pageRows = 25;
 const rememberedMs = 180 * 24 * 60 * 60 * 1000;
 
 function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void }) {
@@ -80,7 +79,7 @@ export function MembersSection() {
   const tenantId = useTenantId();
   const [open, setOpen] = useState<'invite' | 'add' | null>(null);
   const [removed, setRemoved] = useState<Member | null>(null);
-  const list = useInfiniteQuery(pagedQuery('listMembers', { params: { tenantId }, query: { limit: pageRows } }));
+  const list = useInfiniteQuery(memberList(tenantId));
   return (
     <>
       {isAdmin ? (
