@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { followStream } from './follow-stream.ts';
+import { sessionState } from './session-state.ts';
 
 /** Other tests of this process can have left a few timers. */
 const fewTimers = 20;
@@ -115,6 +116,17 @@ describe('followed streams', () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(opened.length).toBeGreaterThanOrEqual(40);
     expect(opened.length).toBeLessThanOrEqual(45);
+  });
+
+  test('while the session is ended, no stream is opened', async () => {
+    const { opened } = follow(() => '');
+    await vi.advanceTimersByTimeAsync(0);
+    sessionState.set({ problem: 'expired' });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(opened).toEqual([0]);
+    sessionState.set({ problem: null });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(opened).toEqual([0, 60]);
   });
 
   test('after the machine slept, a new stream is opened immediately', async () => {

@@ -2,7 +2,7 @@ import { createEventStreamParser } from '../../../../shared/web/event-stream-par
 import type { StreamedEvent } from '../../../../shared/web/event-stream-parser.ts';
 import { readTextPieces } from '../../../../shared/web/response-text.ts';
 import { retryDelay } from './api.ts';
-import { noteFailure } from './session-state.ts';
+import { noteFailure, untilSignedIn } from './session-state.ts';
 
 /** A stream that sends nothing for this time is considered broken: the hub sends a comment every 15 seconds. */
 const silenceMs = 45_000;
@@ -120,6 +120,8 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
  */
 export async function followStream(stream: FollowedStream, signal: AbortSignal): Promise<void> {
   for (let failures = 0; !signal.aborted;) {
+    // Without a session, the hub would refuse each attempt.
+    await untilSignedIn(signal);
     const hiddenMs = await untilVisible(signal);
     if (signal.aborted) return;
     const openedAt = performance.now();

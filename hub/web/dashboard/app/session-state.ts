@@ -14,6 +14,22 @@ const setProblem = (problem: SessionProblem | null) => {
   if (sessionState.state.problem !== problem) sessionState.set({ problem });
 };
 
+/** Waits until the session is usable, or `signal` aborts. */
+export async function untilSignedIn(signal: AbortSignal): Promise<void> {
+  const isOver = () => signal.aborted || sessionState.state.problem === null;
+  if (isOver()) return;
+  await new Promise<void>((done) => {
+    const end = () => {
+      if (!isOver()) return;
+      unsubscribe();
+      signal.removeEventListener('abort', end);
+      done();
+    };
+    const unsubscribe = sessionState.subscribe(end);
+    signal.addEventListener('abort', end);
+  });
+}
+
 let checks = 0;
 
 /**

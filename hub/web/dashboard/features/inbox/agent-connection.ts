@@ -4,7 +4,7 @@ import { background } from '../../../../../shared/web/background.ts';
 import { createEventStreamParser } from '../../../../../shared/web/event-stream-parser.ts';
 import { readTextPieces } from '../../../../../shared/web/response-text.ts';
 import { client } from '../../app/api.ts';
-import { checkSession, noteFailure } from '../../app/session-state.ts';
+import { checkSession, noteFailure, untilSignedIn } from '../../app/session-state.ts';
 
 // Importing the contract would add its schema library to the page. The types keep these values equal to the contract's.
 const protocol: typeof agentProtocol = 'outrigger.chat.agent.v1';
@@ -192,7 +192,11 @@ export class AgentConnection {
     clearTimeout(this.#timer);
     const delayMs = Math.min(maxDelayMs, 500 * 2 ** this.#attempt) * (0.5 + Math.random() / 2);
     this.#attempt += 1;
-    this.#timer = setTimeout(() => this.#connect(), delayMs);
+    // Without a session, the hub would refuse each attempt.
+    this.#timer = setTimeout(
+      () => background(untilSignedIn(this.#ended.signal).then(() => this.#transport === null && this.#connect())),
+      delayMs,
+    );
   }
 }
 

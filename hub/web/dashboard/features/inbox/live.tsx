@@ -9,6 +9,7 @@ import { keyOf } from '../../app/api.ts';
 import type { Answer, OperationId } from '../../app/api.ts';
 import { useRereads } from '../../app/live-updates.tsx';
 import type { Rereads } from '../../app/rereads.ts';
+import { sessionState } from '../../app/session-state.ts';
 import { useSession } from '../../app/session.tsx';
 import { AgentConnection } from './agent-connection.ts';
 import { isOutdated, patchConversation, patchFields, removeConversation } from './conversation-cache.ts';
@@ -97,6 +98,7 @@ export class InboxLive {
   #poll(): void {
     const thread = this.#openId === null ? undefined : this.threads.find(this.#openId);
     if (thread === undefined || !navigator.onLine || document.hidden) return;
+    if (sessionState.state.problem !== null) return;
     const { isLoaded, isCurrent, isReading } = thread.store.state;
     if (!isLoaded || isReading || (isCurrent && this.store.state.isConnected)) return;
     background(thread.catchUp());
