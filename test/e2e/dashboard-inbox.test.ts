@@ -972,6 +972,22 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     expect(await dialog.getByLabel('Email').inputValue()).toBe(email);
   });
 
+  test('a canned reply that the hub refuses says so at its text, once', async () => {
+    const maria = await visitor('Canned');
+    await maria.say('Hello?');
+    await using tab = await openConversation(maria.conversationId);
+    const { page } = tab;
+    await reply(page).press('/');
+    await page.getByRole('button', { name: 'New canned reply' }).click();
+    const form = page.getByRole('dialog', { name: 'New canned reply' });
+    await form.getByLabel('Shortcut').fill('nope');
+    await form.getByLabel('Text').fill('Hello {{nope}}');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => form.getByLabel('Text').getAttribute('aria-invalid')).toBe('true');
+    expect(await form.locator('[role=alert]:not(.sr-only)').count()).toBe(0);
+    expect(await form.getByText('content', { exact: true }).count()).toBe(0);
+  });
+
   test('two tabs of a browser share a draft, and an erased conversation disappears', async () => {
     const maria = await visitor('Tabs');
     await maria.say('Hello?');

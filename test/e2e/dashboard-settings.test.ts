@@ -251,6 +251,7 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await form.getByRole('button', { name: 'Create a webhook' }).click();
     // The hub refuses the address; the reason is at its field.
     await expect.poll(() => form.getByLabel('Address').getAttribute('aria-invalid')).toBe('true');
+    expect(await form.locator('[role=alert]:not(.sr-only)').count()).toBe(0);
     await form.getByLabel('Address').fill(`${receiver.url}/events`);
     await form.getByRole('button', { name: 'Create a webhook' }).click();
     const created = dialog(page, 'The webhook is ready');

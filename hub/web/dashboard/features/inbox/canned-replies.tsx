@@ -5,6 +5,8 @@ import type { CannedReply } from '../../../../../shared/client/operations.ts';
 import { query, useAction } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
 import { useTenantId } from '../../app/session.tsx';
+import { fieldErrors } from '../../forms/field-errors.ts';
+import { FormError } from '../../forms/form-error.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/error.tsx';
@@ -35,6 +37,8 @@ function CannedReplyForm({ reply, onDone }: { reply: CannedReply | null; onDone:
   const stored = original.data?.data.find(({ id }) => id === reply?.id)?.content;
   const [edited, setEdited] = useState<string | null>(null);
   const content = edited ?? stored ?? '';
+  const error = create.error ?? update.error ?? original.error;
+  const errorOf = fieldErrors(error);
   return (
     <form
       onSubmit={(event) => {
@@ -44,7 +48,7 @@ function CannedReplyForm({ reply, onDone }: { reply: CannedReply | null; onDone:
         else update.start({ params: { tenantId, id: reply.id }, body });
       }}
     >
-      <Field label={inbox.shortcut} hint={inbox.shortcutHint}>
+      <Field label={inbox.shortcut} hint={inbox.shortcutHint} error={errorOf('shortcut')}>
         {(attributes) => (
           <Input
             {...attributes}
@@ -56,7 +60,7 @@ function CannedReplyForm({ reply, onDone }: { reply: CannedReply | null; onDone:
           />
         )}
       </Field>
-      <Field label={inbox.cannedText} hint={inbox.cannedTextHint}>
+      <Field label={inbox.cannedText} hint={inbox.cannedTextHint} error={errorOf('content')}>
         {(attributes) => (
           <TextArea
             {...attributes}
@@ -71,7 +75,7 @@ function CannedReplyForm({ reply, onDone }: { reply: CannedReply | null; onDone:
           />
         )}
       </Field>
-      <ErrorNote error={create.error ?? update.error ?? original.error} />
+      <FormError error={error} fields={['shortcut', 'content']} />
       <div className="flex justify-end gap-2">
         <Button onClick={onDone}>{common.cancel}</Button>
         <Button type="submit" variant="primary" isBusy={create.isPending || update.isPending}>

@@ -6,9 +6,9 @@ import { useLanguage } from '../../../app/language.tsx';
 import { reread } from '../../../app/live-updates.tsx';
 import { useTenantId } from '../../../app/session.tsx';
 import { fieldErrors } from '../../../forms/field-errors.ts';
+import { FormError } from '../../../forms/form-error.tsx';
 import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
-import { ErrorNote } from '../../../ui/error.tsx';
 import { TextField } from '../parts/controls.tsx';
 import { SecretOnce } from '../parts/secret-once.tsx';
 import { MemberFields } from './member-fields.tsx';
@@ -68,7 +68,7 @@ export function AddMember({ onClose }: { onClose: () => void }) {
           error={errorOf('password')}
           onChange={setPassword}
         />
-        <ErrorNote error={add.error} />
+        <FormError error={add.error} fields={['email', 'role', 'password']} />
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>{common.cancel}</Button>
           <Button variant="primary" type="submit" isBusy={add.isPending}>

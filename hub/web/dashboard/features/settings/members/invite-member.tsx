@@ -6,9 +6,9 @@ import { useLanguage } from '../../../app/language.tsx';
 import { reread } from '../../../app/live-updates.tsx';
 import { useTenantId } from '../../../app/session.tsx';
 import { fieldErrors } from '../../../forms/field-errors.ts';
+import { FormError } from '../../../forms/form-error.tsx';
 import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
-import { ErrorNote } from '../../../ui/error.tsx';
 import { SecretOnce } from '../parts/secret-once.tsx';
 import { MemberFields } from './member-fields.tsx';
 import type { NewMember } from './member-fields.tsx';
@@ -42,7 +42,7 @@ export function InviteMember({ onClose }: { onClose: () => void }) {
         }}
       >
         <MemberFields value={member} errorOf={errorOf} onChange={setMember} />
-        <ErrorNote error={invite.error} />
+        <FormError error={invite.error} fields={['email', 'role']} />
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>{common.cancel}</Button>
           <Button variant="primary" type="submit" isBusy={invite.isPending}>

@@ -5,9 +5,9 @@ import { useWords } from '../../../app/language.tsx';
 import { reread } from '../../../app/live-updates.tsx';
 import { useTenantId } from '../../../app/session.tsx';
 import { fieldErrors } from '../../../forms/field-errors.ts';
+import { FormError } from '../../../forms/form-error.tsx';
 import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
-import { ErrorNote } from '../../../ui/error.tsx';
 import { ChoiceField } from '../parts/controls.tsx';
 import { SecretOnce } from '../parts/secret-once.tsx';
 import { WebhookFields } from './webhook-fields.tsx';
@@ -48,7 +48,7 @@ export function CreateWebhook({ onClose }: { onClose: () => void }) {
           error={errorOf('environment')}
           onChange={setEnvironment}
         />
-        <ErrorNote error={create.error} />
+        <FormError error={create.error} fields={['url', 'events', 'description', 'environment']} />
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>{common.cancel}</Button>
           <Button variant="primary" type="submit" isBusy={create.isPending} disabled={value.events.length === 0}>
