@@ -61,7 +61,7 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
     const row = rowOf(tab.page, 'test machine');
     await row.getByText('Online').waitFor();
     await row.getByText('Files: Works').waitFor();
-    await row.getByText('Camera: Does not work').waitFor();
+    await row.getByText('Camera: The owner does not allow it').waitFor();
     await companion.stop();
     await row.getByText('Offline').waitFor();
     await companion.start();
@@ -73,7 +73,7 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
     await using tab = await open(pathOf('permissions'));
     const { page } = tab;
     const camera = rowOf(page, 'Camera');
-    await camera.getByText('outrigger-companion allow camera').waitFor();
+    await camera.getByText('npx outrigger-companion allow camera').waitFor();
     await camera.getByText('The owner does not allow it').waitFor();
     const programs = rowOf(page, 'Programs');
     await programs.getByText('With approval').waitFor();
@@ -87,7 +87,7 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
     await companion.cli('allow', 'camera', '--for', '2h');
     await camera.getByText('Allowed until').waitFor();
     await companion.cli('deny', 'camera');
-    await camera.getByText('outrigger-companion allow camera').waitFor();
+    await camera.getByText('npx outrigger-companion allow camera').waitFor();
     await companion.cli('pause');
     await page.getByText('The owner paused this machine.').waitFor();
     await companion.cli('resume');
@@ -158,6 +158,11 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
     await using tab = await open(`${pathOf('console')}?skill=browser.click`);
     const { page } = tab;
     const run = page.getByRole('button', { name: 'Run on test machine' });
+    // The only field of a ping has no effect.
+    await page.getByRole('combobox', { name: 'Command' }).selectOption('node.ping');
+    await run.waitFor();
+    expect(await page.getByRole('textbox', { name: 'Path' }).count()).toBe(0);
+    await page.getByRole('combobox', { name: 'Command' }).selectOption('browser.click');
     const selector = page.getByRole('textbox', { name: 'CSS selector' });
     await run.click();
     await page.getByText('Fill in this field.').waitFor();
@@ -223,7 +228,7 @@ describe.skipIf(!canOpenDashboard)('the nodes of the dashboard (needs Chromium)'
     await page.getByRole('heading', { level: 1, name: shownHostile }).waitFor();
     await expect.poll(() => rowOf(page, 'Camera').getByText(shownHostile).count()).toBe(3);
     await page.getByRole('link', { name: 'Nodes', exact: true }).first().click();
-    await rowOf(page, shownHostile).getByText('Camera: Does not work').waitFor();
+    await rowOf(page, shownHostile).getByText('Camera: The system lacks something').waitFor();
     await rowOf(page, 'old machine').getByText('Camera: Unknown').waitFor();
     await page.goto(hub.url + pathOf('permissions', old));
     await page.getByText('This companion does not report its powers.').waitFor();

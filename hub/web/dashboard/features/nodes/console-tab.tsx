@@ -36,9 +36,11 @@ const advanced = [
 const firstSkill = 'node.ping';
 
 /** The schema of a skill without the choice of its node, which the page makes. */
-function formSchema({ input }: Skill): JsonSchema {
+function formSchema({ id, input }: Skill): JsonSchema {
   const schema = input as JsonSchema;
   const { nodeId: _id, node: _name, nodeTag: _tag, ...properties } = schema.properties ?? {};
+  // The hub ignores this field.
+  if (id === 'node.ping') delete properties['path'];
   return { ...schema, properties };
 }
 

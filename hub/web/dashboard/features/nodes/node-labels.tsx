@@ -48,7 +48,7 @@ export function NodeTags({ node }: { node: Node }) {
 const tones = {
   works: 'text-success',
   trial: 'text-success',
-  blocked: 'text-text-muted opacity-45',
+  blocked: 'text-text-muted',
   unknown: 'text-text-muted',
 } as const;
 
@@ -59,9 +59,12 @@ export function PowersAtAGlance({ node }: { node: Node }) {
   return (
     <ul className="flex gap-1.5" aria-label={nodes.powers}>
       {powers.map((power) => {
-        const { verdict } = powerState(node, power);
+        const { verdict, obstacles } = powerState(node, power);
         const Icon = powerIcons[power];
-        const text = format(nodes.powerIs, { power: nodes.power[power].name, state: nodes.verdict[verdict] });
+        const text = format(nodes.powerIs, {
+          power: nodes.power[power].name,
+          state: obstacles[0] === undefined ? nodes.verdict[verdict] : nodes.obstacle[obstacles[0]],
+        });
         return (
           <li key={power} title={text} className={`relative ${tones[verdict]}`}>
             <Icon size={17} aria-hidden />

@@ -149,7 +149,7 @@ function LogState({ node: { audit } }: { node: Node }) {
                 {nodes.logBrokenAt} <LocalTime at={audit.brokenAt} />
               </p>
               <p className="text-sm">{nodes.logBrokenText}</p>
-              <OwnerCommand command="outrigger-companion audit verify" />
+              <OwnerCommand command="npx outrigger-companion audit verify" />
             </div>
           )}
           <Facts

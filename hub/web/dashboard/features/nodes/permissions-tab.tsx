@@ -82,7 +82,7 @@ function OwnerPart({ node, power, state }: { node: Node; power: Power; state: Po
       {node.status !== 'revoked' && (
         <div className="mt-1 text-sm text-text-muted">
           {format(nodes.allowInApp, { power: nodes.powerInApp[power] })}
-          <OwnerCommand command={`outrigger-companion allow ${power}`} />
+          <OwnerCommand command={`npx outrigger-companion allow ${power}`} />
         </div>
       )}
     </>
@@ -164,7 +164,7 @@ export function PausedNote({ node }: { node: Node }) {
     <div role="status" className="mb-3 rounded-(--radius-medium) bg-warning-muted px-3 py-2">
       <p className="font-semibold text-warning">{nodes.pausedTitle}</p>
       <p className="text-sm">{nodes.pausedText}</p>
-      <OwnerCommand command="outrigger-companion resume" />
+      <OwnerCommand command="npx outrigger-companion resume" />
     </div>
   );
 }
