@@ -63,6 +63,8 @@ describe.skipIf(!canOpenDashboard)('the home page of the dashboard (needs Chromi
       let loads = 0;
       page.on('load', () => (loads += 1));
       await page.getByRole('heading', { name: 'Your first minutes' }).waitFor();
+      await page.getByText('No approvals, failures or waiting machines.').waitFor();
+      expect(await page.getByText('Nothing needs you.').count()).toBe(0);
       expect(await accessibilityViolations(page)).toEqual([]);
       await page.getByLabel('Name').fill('front-desk');
       await page.getByRole('button', { name: 'Create a code' }).click();
@@ -90,7 +92,7 @@ describe.skipIf(!canOpenDashboard)('the home page of the dashboard (needs Chromi
       expect(await accessibilityViolations(page)).toEqual([]);
       await page.getByRole('button', { name: 'Done' }).click();
       await page.getByRole('heading', { name: 'Your first minutes' }).waitFor({ state: 'detached' });
-      await expect.poll(() => tileOf(page, 'runs ended in 24 hours')).toBe('1');
+      await expect.poll(() => tileOf(page, 'run ended in 24 hours')).toBe('1');
       // A node whose heartbeat is late is offline for a moment.
       await expect.poll(() => tileOf(page, 'nodes online')).toBe('1 of 1');
       expect(loads).toBe(0);
@@ -193,7 +195,7 @@ describe.skipIf(!canOpenDashboard)('the home page of the dashboard (needs Chromi
     await expect.poll(() => tileOf(page, 'runs ended in 24 hours, 33.3% succeeded')).toBe('3');
     // Each number comes with a response of its own.
     await expect.poll(() => tileOf(page, 'approval waits for you')).toBe('1');
-    await expect.poll(() => tileOf(page, 'runs in progress')).toBe('1');
+    await expect.poll(() => tileOf(page, 'run in progress')).toBe('1');
     await expect.poll(() => tileOf(page, 'nodes online')).toBe('1 of 1');
     expect(await page.getByRole('heading', { name: 'Your first minutes' }).count()).toBe(0);
     const needs = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Needs a person' }) });
@@ -248,7 +250,7 @@ describe.skipIf(!canOpenDashboard)('the home page of the dashboard (needs Chromi
     await using machine = await startCompanion(hub, workspace);
     await using tab = await open(workspace);
     const { page } = tab;
-    await page.getByText('Nothing needs you.').waitFor();
+    await page.getByText('No approvals, failures or waiting machines.').waitFor();
     await machine.stop();
     await expect
       .poll(async () => (await api.call('getAutomationNode', { params: { id: machine.nodeId } })).status)
@@ -270,7 +272,7 @@ describe.skipIf(!canOpenDashboard)('the home page of the dashboard (needs Chromi
     const workspace = await hub.workspace('Unreadable');
     await using tab = await open(workspace);
     const { page } = tab;
-    await page.getByText('Nothing needs you.').waitFor();
+    await page.getByText('No approvals, failures or waiting machines.').waitFor();
     await page.route('**/automations/approval-summaries?**', (route) =>
       route.fulfill({ status: 403, contentType: 'application/json', body: '{"code":"forbidden","message":"No."}' }),
     );
@@ -278,7 +280,7 @@ describe.skipIf(!canOpenDashboard)('the home page of the dashboard (needs Chromi
     const needs = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Needs a person' }) });
     await needs.getByRole('button', { name: 'Try again' }).waitFor();
     await expect.poll(() => tileOf(page, 'runs in progress')).toBe('0');
-    expect(await page.getByText('Nothing needs you.').count()).toBe(0);
+    expect(await page.getByText('No approvals, failures or waiting machines.').count()).toBe(0);
   });
 
   test('members who are no admins are told who connects machines, and can hide the first minutes', async () => {

@@ -250,6 +250,10 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
       .getByText(`…${paused.slice(-12)}`, { exact: true })
       .waitFor();
     await row(page, paused).getByRole('checkbox').check();
+    await page.getByRole('toolbar').getByRole('button', { name: 'Cancel runs' }).click();
+    const one = page.getByRole('dialog', { name: 'Cancel this run?' });
+    await one.getByRole('button', { name: 'Cancel run', exact: true }).waitFor();
+    await one.getByRole('button', { name: 'Keep the run', exact: true }).click();
     await row(page, done).getByRole('checkbox').check();
     await page.getByRole('toolbar').getByRole('button', { name: 'Cancel runs' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel runs' }).click();

@@ -71,7 +71,10 @@ export function HomePage() {
         needs.isLoading || needs.error !== null
           ? '\u00A0'
           : needs.count === 0
-            ? texts.needsNothing
+            ? // The first steps below do need the reader.
+              start.isShown
+              ? undefined
+              : texts.needsNothing
             : needs.count === 1
               ? texts.needsOne
               : format(texts.needsMany, { count: needs.count })

@@ -53,8 +53,12 @@ function AutomationTiles() {
         value={slo === undefined ? null : number(slo.runs.total)}
         label={
           slo === undefined || slo.runs.successRate === null
-            ? texts.runs
-            : format(texts.runsWithRate, { rate: percent.format(slo.runs.successRate) })
+            ? slo?.runs.total === 1
+              ? texts.oneRun
+              : texts.runs
+            : format(slo.runs.total === 1 ? texts.oneRunWithRate : texts.runsWithRate, {
+                rate: percent.format(slo.runs.successRate),
+              })
         }
         link={runsLink(slo === undefined ? {} : { from: new Date(Date.parse(slo.to) - dayMs).toISOString() })}
       />
@@ -62,7 +66,7 @@ function AutomationTiles() {
         value={
           open === undefined ? null : open.isExact ? number(open.count) : format(texts.about, { count: open.count })
         }
-        label={texts.inProgress}
+        label={open?.count === 1 ? texts.oneInProgress : texts.inProgress}
         link={runsLink({ status: openStatuses })}
       />
       <Tile
@@ -78,7 +82,11 @@ function UnreadTile() {
   const { words, number } = useLanguage();
   const { data } = useUnread(true);
   return (
-    <Tile value={data === undefined ? null : number(data.unread)} label={words.home.unread} link={{ to: '/inbox' }} />
+    <Tile
+      value={data === undefined ? null : number(data.unread)}
+      label={data?.unread === 1 ? words.home.oneUnread : words.home.unread}
+      link={{ to: '/inbox' }}
+    />
   );
 }
 

@@ -40,11 +40,13 @@ function RowState({ conversation }: { conversation: InboxConversation }) {
   if (status === 'resolved') return <Pill tone="success">{common.status.resolved}</Pill>;
   if (status === 'closed') return <Pill tone="neutral">{common.status.closed}</Pill>;
   if (lastMessage?.senderType === 'visitor') {
-    const isNew = now - Date.parse(lastMessage.createdAt) < minuteMs && unreadCount > 0;
+    const isNew = now - Date.parse(lastMessage.createdAt) < minuteMs;
     return (
       <Pill tone={priority === 'urgent' ? 'danger' : 'warning'}>
         {isNew
-          ? format(inbox.unreadCount, { count: unreadCount })
+          ? unreadCount > 0
+            ? format(inbox.unreadCount, { count: unreadCount })
+            : inbox.waitsNow
           : format(inbox.waits, { time: ageOf(lastMessage.createdAt) })}
       </Pill>
     );

@@ -69,8 +69,8 @@ export function BulkBar({ selection, rows, filters, estimate }: BulkBarProps) {
       {asked === 'cancel' && (
         <Confirm
           title={isOne ? texts.cancelOneTitle : format(texts.cancelTitle, { count: ids.size })}
-          confirm={texts.cancelConfirm}
-          keep={bulk.state.isRunning ? texts.stop : texts.keepRuns}
+          confirm={isOne ? texts.cancelOneConfirm : texts.cancelConfirm}
+          keep={bulk.state.isRunning ? texts.stop : isOne ? texts.keepRun : texts.keepRuns}
           action={{ isPending: bulk.state.isRunning, error: bulk.state.error }}
           onConfirm={() => bulk.byIds('cancel', [...ids])}
           onClose={close}

@@ -48,6 +48,7 @@ export const inbox: typeof english = {
   anonymous: 'زائر مجهول',
   now: 'الآن',
   waits: 'ينتظر منذ {time}',
+  waitsNow: 'ينتظر',
   unreadCount: 'غير مقروء: {count}',
   draft: 'مسودة',
   noText: 'ملفات بلا نص',

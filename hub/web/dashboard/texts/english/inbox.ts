@@ -46,6 +46,7 @@ export const inbox = {
   anonymous: 'Anonymous visitor',
   now: 'now',
   waits: 'waits {time}',
+  waitsNow: 'waits',
   unreadCount: '{count} unread',
   draft: 'Draft',
   noText: 'Files without text',

@@ -124,7 +124,9 @@ export const runs = {
   cancelText:
     'Runs in progress stop. What their steps have already done stays done. Runs that have ended are not changed.',
   cancelConfirm: 'Cancel runs',
+  cancelOneConfirm: 'Cancel run',
   keepRuns: 'Keep the runs',
+  keepRun: 'Keep the run',
   retryTitle: 'Retry {count} runs?',
   retryOneTitle: 'Retry this run?',
   retryText:

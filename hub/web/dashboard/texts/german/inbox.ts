@@ -48,6 +48,7 @@ export const inbox: typeof english = {
   anonymous: 'Anonymer Besucher',
   now: 'jetzt',
   waits: 'wartet {time}',
+  waitsNow: 'wartet',
   unreadCount: '{count} ungelesen',
   draft: 'Entwurf',
   noText: 'Dateien ohne Text',

@@ -127,7 +127,9 @@ export const runs: typeof english = {
   cancelText:
     'Läufe in Arbeit enden. Was ihre Schritte schon getan haben, bleibt bestehen. Beendete Läufe ändern sich nicht.',
   cancelConfirm: 'Läufe abbrechen',
+  cancelOneConfirm: 'Lauf abbrechen',
   keepRuns: 'Weiterlaufen lassen',
+  keepRun: 'Weiterlaufen lassen',
   retryTitle: '{count} Läufe erneut versuchen?',
   retryOneTitle: 'Diesen Lauf erneut versuchen?',
   retryText:
