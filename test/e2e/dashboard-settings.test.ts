@@ -144,7 +144,7 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
 
     await using guest = await openDashboard(browser, link.replace(hub.url, ''), { hubUrl: hub.url, session: null });
     await guest.page.getByRole('heading', { name: 'Join Harbour Café' }).waitFor();
-    await guest.page.getByLabel('Your name').fill('Ida');
+    await guest.page.getByLabel('Your name (optional)').fill('Ida');
     await guest.page.getByLabel('New password', { exact: true }).fill('an entirely new passphrase');
     await guest.page.getByLabel('New password again').fill('an entirely new passphrase');
     await guest.page.getByRole('button', { name: 'Join' }).click();
@@ -256,6 +256,11 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await form.getByRole('button', { name: 'Create a webhook' }).click();
     const created = dialog(page, 'The webhook is ready');
     expect(await created.getByLabel('Signing secret').textContent()).toMatch(/^whsec_/);
+    await page.evaluate(
+      "navigator.clipboard.writeText = () => Promise.reject(new DOMException('no', 'NotAllowedError'))",
+    );
+    await created.getByRole('button', { name: 'Copy' }).click();
+    await created.getByRole('button', { name: 'Not copied' }).waitFor();
     await created.getByRole('button', { name: 'I stored it' }).click();
 
     await page.getByRole('link', { name: `${receiver.url}/events` }).click();

@@ -18,7 +18,7 @@ function renderJoinPage({ email, workspaceName }: Shown, code: string, message: 
 <p>You were invited to this workspace of Outrigger. Choose a password; you will sign in with the address <strong>${renderText(email)}</strong>.</p>
 ${alertOf(message)}<form method="post" action="/join">${hidden('code', code)}
 <input type="hidden" name="username" autocomplete="username" value="${escapeHtml(email)}">
-<p><label for="name">Your name</label><input id="name" name="name" autocomplete="name" maxlength="100" aria-describedby="seen" value="${escapeHtml(name)}"><span id="seen" class="hint">Colleagues and visitors of your chats see it. You can add it later.</span></p>
+<p><label for="name">Your name (optional)</label><input id="name" name="name" autocomplete="name" maxlength="100" aria-describedby="seen" value="${escapeHtml(name)}"><span id="seen" class="hint">Colleagues and visitors of your chats see it. You can add it later.</span></p>
 ${newPasswordFields}
 <p><button>Join</button></p></form>`,
   );

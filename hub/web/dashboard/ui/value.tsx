@@ -1,4 +1,4 @@
-import { Check, Copy } from 'lucide-react';
+import { Check, Copy, X } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { visibleText } from '../../../../shared/visible-text.ts';
 import { background } from '../../../../shared/web/background.ts';
@@ -10,21 +10,34 @@ const shownCharacters = 64 * 1024;
 
 /** Copies a text to the clipboard. */
 export function CopyButton({ text, label }: { text: string; label?: string }) {
-  const { copy, copied } = useWords().common;
-  const [isCopied, setCopied] = useState(false);
+  const { copy, copied, notCopied } = useWords().common;
+  const [isCopied, setCopied] = useState<boolean | null>(null);
   useEffect(() => {
-    if (!isCopied) return;
-    const timer = setTimeout(() => setCopied(false), 2000);
+    if (isCopied === null) return;
+    const timer = setTimeout(() => setCopied(null), isCopied ? 2000 : 8000);
     return () => clearTimeout(timer);
   }, [isCopied]);
   // Browsers offer the clipboard only on https and localhost.
   if ((navigator.clipboard as Clipboard | undefined) === undefined) return null;
   return (
     <IconButton
-      label={isCopied ? copied : (label ?? copy)}
-      onClick={() => background(navigator.clipboard.writeText(text).then(() => setCopied(true)))}
+      label={isCopied === null ? (label ?? copy) : isCopied ? copied : notCopied}
+      onClick={() =>
+        background(
+          navigator.clipboard.writeText(text).then(
+            () => setCopied(true),
+            () => setCopied(false),
+          ),
+        )
+      }
     >
-      {isCopied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
+      {isCopied === null ? (
+        <Copy size={16} aria-hidden />
+      ) : isCopied ? (
+        <Check size={16} aria-hidden />
+      ) : (
+        <X size={16} aria-hidden />
+      )}
     </IconButton>
   );
 }

@@ -175,7 +175,8 @@ export function Composer({
       <DraftFiles draft={draft} onRemoved={focus} />
       <textarea
         ref={field}
-        dir="auto"
+        // The placeholder has the direction of the page; a text has its own.
+        dir={content === '' ? undefined : 'auto'}
         rows={2}
         aria-label={isNote ? inbox.noteLabel : inbox.replyLabel}
         placeholder={isNote ? inbox.notePlaceholder : inbox.replyPlaceholder}

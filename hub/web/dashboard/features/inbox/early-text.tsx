@@ -23,7 +23,7 @@ export function EarlyField({ id, early }: { id: string; early: EarlyText }) {
     <div className={`border-t px-3 py-2 sm:px-4 ${isNote ? 'bg-warning-muted' : 'bg-surface'}`}>
       <textarea
         autoFocus
-        dir="auto"
+        dir={early.text === '' ? undefined : 'auto'}
         rows={2}
         aria-label={isNote ? inbox.noteLabel : inbox.replyLabel}
         placeholder={isNote ? inbox.notePlaceholder : inbox.replyPlaceholder}

@@ -84,6 +84,7 @@ export const common: typeof english = {
   edit: 'تعديل',
   copy: 'نسخ',
   copied: 'تم النسخ',
+  notCopied: 'لم يُنسخ',
   download: 'تنزيل',
   yes: 'نعم',
   no: 'لا',

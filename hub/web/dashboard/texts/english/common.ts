@@ -82,6 +82,7 @@ export const common = {
   edit: 'Edit',
   copy: 'Copy',
   copied: 'Copied',
+  notCopied: 'Not copied',
   download: 'Download',
   yes: 'Yes',
   no: 'No',

@@ -84,6 +84,7 @@ export const common: typeof english = {
   edit: 'Bearbeiten',
   copy: 'Kopieren',
   copied: 'Kopiert',
+  notCopied: 'Nicht kopiert',
   download: 'Herunterladen',
   yes: 'Ja',
   no: 'Nein',

@@ -122,7 +122,7 @@ export function ModelRow({
         <div className="min-w-0">
           <p className="font-semibold wrap-anywhere">{name}</p>
           <p className="text-sm wrap-anywhere text-text-muted">
-            {text.providers[model.provider]} · {visibleLine(model.model)}
+            {[text.providers[model.provider], visibleLine(model.model)].filter((part) => part !== '').join(' · ')}
           </p>
         </div>
         {health !== null && <HealthPill health={health} hasFailedTest={tested?.answered === false} />}

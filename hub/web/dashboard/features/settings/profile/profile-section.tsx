@@ -4,7 +4,7 @@ import { languageNames, useLanguage } from '../../../app/language.tsx';
 import type { DashboardLocale } from '../../../app/language.tsx';
 import { useChooseLanguage } from '../../../app/preferences.ts';
 import { ErrorNote } from '../../../ui/error.tsx';
-import { Section } from '../../../ui/layout.tsx';
+import { Card } from '../../../ui/layout.tsx';
 import { Loaded } from '../../../ui/loaded.tsx';
 import { ChoiceField } from '../parts/controls.tsx';
 import { NameForm } from './name-form.tsx';
@@ -15,7 +15,7 @@ import { SessionList } from './session-list.tsx';
 
 export function ProfileSection() {
   const { locale, words } = useLanguage();
-  const { common, settings } = words;
+  const { settings } = words;
   const me = useQuery(query('readMe'));
   const { choose, error } = useChooseLanguage();
   return (
@@ -28,7 +28,7 @@ export function ProfileSection() {
           </>
         )}
       </Loaded>
-      <Section title={common.language}>
+      <Card className="p-4">
         <ChoiceField
           label={settings.profile.language}
           hint={settings.profile.languageHint}
@@ -37,7 +37,7 @@ export function ProfileSection() {
           onChange={choose}
         />
         <ErrorNote error={error} />
-      </Section>
+      </Card>
       <NotificationList />
       <PasswordForm />
       <SessionList />
