@@ -130,13 +130,14 @@ describe.skipIf(!canOpenDashboard)('the home page of the dashboard (needs Chromi
       body: { pairingCode, device: device(false) },
     });
     /** Reports until the page shows a text: a node without heartbeats goes offline. */
-    const reportUntil = (isAllowed: boolean, text: Locator) =>
-      expect
+    const reportUntil = async (isAllowed: boolean, text: Locator) => {
+      await expect
         .poll(async () => {
           await report(isAllowed);
           return text.count();
         })
         .toBe(1);
+    };
     const report = (isAllowed: boolean) =>
       hub.client(deviceSecret).call('heartbeatAutomationNode', {
         params: { id: nodeId },
