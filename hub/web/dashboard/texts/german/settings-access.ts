@@ -59,7 +59,7 @@ export const access: typeof english = {
     invite: 'Mitglied einladen',
     createLink: 'Link erstellen',
     fourEyes:
-      'Mit einem zweiten Mitglied kann, wer einen Befehl geschrieben oder gestartet hat, ihn nicht genehmigen: Ein anderes Mitglied muss es tun.',
+      'Mit einem zweiten Mitglied kann, wer einen Befehl geschrieben oder gestartet hat, ihn nicht freigeben: Ein anderes Mitglied muss es tun.',
     linkAccount:
       'Das Konto {email} hat kein Passwort. Sobald ein Admin mit Passwort beitritt, kann dieses Konto nicht mehr über Befehle entscheiden. Legen Sie vorher ein Passwort dafür fest; „Ihr Profil“ zeigt, wie.',
     invitedTitle: 'Der Link für {email} ist bereit',
