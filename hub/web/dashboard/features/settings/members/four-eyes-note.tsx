@@ -3,11 +3,10 @@ import { visibleLine } from '../../../../../../shared/visible-text.ts';
 import { useLanguage } from '../../../app/language.tsx';
 import { useSession } from '../../../app/session.tsx';
 import { Note } from '../parts/note.tsx';
-import type { NewMember } from './member-fields.tsx';
 import { memberList } from './member.ts';
 
 /** What a new member changes for the decision of commands. */
-export function FourEyesNote({ role }: { role: NewMember['role'] }) {
+export function FourEyesNote({ role }: { role: 'admin' | 'agent' }) {
   const { words, format } = useLanguage();
   const texts = words.settings.members;
   const { user, tenantId } = useSession();
