@@ -143,7 +143,7 @@ export function addChatCommands(program: Command): void {
   addStatusCommand('resolve', 'mark a conversation as resolved; a message of its visitor reopens it', 'resolved');
   addStatusCommand(
     'close',
-    'close a conversation; the next message of its visitor starts another one, and the visitor is asked for a rating',
+    'close a conversation; the next message of its visitor starts another one, and the visitor is asked for a rating if the settings of the chat say so',
     'closed',
   );
   addConversationCommand('assign', 'assign a conversation')

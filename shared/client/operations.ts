@@ -1939,7 +1939,7 @@ export interface CronScheduleInput {
 export interface DecideApproval {
   /** `approved` continues the run, `rejected` fails the step */
   decision: 'approved' | 'rejected';
-  /** Reason, at most 2,000 characters; shown in the run and in the audit log */
+  /** Reason, at most 2,000 characters; shown in the run and with the approval */
   note?: string;
 }
 

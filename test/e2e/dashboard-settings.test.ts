@@ -158,7 +158,7 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await guest.page.getByText('Ask an admin of the workspace for a new link.').waitFor();
   });
 
-  test('the first invitation says who can no longer decide commands', async () => {
+  test('the first invitations say who cannot decide a command', async () => {
     const own = await hub.workspace('Four Eyes');
     await using tab = await open('/members', { session: own.jwt });
     const { page } = tab;
@@ -175,15 +175,21 @@ describe.skipIf(!canOpenDashboard)('the settings of the dashboard (needs Chromiu
     await invite.getByText('whoever wrote or started a command cannot approve it').waitFor();
     await invite.getByLabel('Role').selectOption('admin');
     await invite.getByText(`The account ${own.email} has no password.`).waitFor();
-    await own.session.call('addMember', {
-      params: { tenantId: own.tenantId },
-      body: { email: 'second@harbour.example', password: 'correct horse battery', role: 'agent' },
-    });
-    await page.reload();
-    await page.getByRole('row', { name: 'second@harbour.example' }).waitFor();
-    await openDialog();
-    await invite.getByLabel('Email').waitFor();
-    expect(await invite.getByText('whoever wrote or started').count()).toBe(0);
+    // With one other member, the first account can still be that of sign-in links, which does not count.
+    for (const [email, notes] of [
+      ['second@harbour.example', 1],
+      ['third@harbour.example', 0],
+    ] as const) {
+      await own.session.call('addMember', {
+        params: { tenantId: own.tenantId },
+        body: { email, password: 'correct horse battery', role: 'agent' },
+      });
+      await page.reload();
+      await page.getByRole('row', { name: email }).waitFor();
+      await openDialog();
+      await invite.getByLabel('Email').waitFor();
+      expect(await invite.getByText('whoever wrote or started').count()).toBe(notes);
+    }
   });
 
   test('a workspace is renamed in its settings, and every page shows the new name', async () => {

@@ -82,15 +82,23 @@ export class Connection {
     const socket = new WebSocket(new URL(path, document.baseURI).href.replace(/^http/, 'ws'));
     this.#socket = socket;
     let openedAt: number | null = null;
+    // Handed over once the connection is accepted. Above the limit, the only frame is the error that reports it.
+    const held: VoiceFrame[] = [];
+    const accept = () => {
+      this.#isBusy = false;
+      this.#options.onOpen();
+      for (const frame of held.splice(0)) this.#options.onFrame(frame);
+    };
     socket.addEventListener('open', () => {
       openedAt = performance.now();
-      if (this.#isBusy) this.#timer = setTimeout(() => this.#onOpen(), acceptedAfterMs);
-      else this.#onOpen();
+      if (this.#isBusy) this.#timer = setTimeout(accept, acceptedAfterMs);
+      else accept();
     });
     socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
       const frame = typeof data === 'string' ? parse(data) : null;
-      // Above the limit, the only frame is the error that reports it.
-      if (frame !== null && this.#socket === socket && !this.#isBusy) this.#options.onFrame(frame);
+      if (frame === null || this.#socket !== socket) return;
+      if (this.#isBusy) held.push(frame);
+      else this.#options.onFrame(frame);
     });
     socket.addEventListener('close', ({ code, reason }) => {
       if (this.#socket !== socket) return;
@@ -102,11 +110,6 @@ export class Connection {
       if (code === tooMany && !wasStable) this.#onRefused();
       else background(this.#onClosed(code, reason, openedAt !== null));
     });
-  }
-
-  #onOpen(): void {
-    this.#isBusy = false;
-    this.#options.onOpen();
   }
 
   #onRefused(): void {

@@ -36,6 +36,8 @@ export class VoiceSession {
   /** Callbacks for the levels of the microphone and the answer. */
   readonly levels: LevelListeners = { microphone: ignore, answer: ignore };
   #sentConfig = '';
+  /** Whether the hub said at the start of this connection that the model or text-to-speech is missing. */
+  #hasFailedAtStart = false;
   /** When the latest input ended. Null once its answer plays, and in hands-free mode, where the hub detects the end. */
   #inputEndedAt: number | null = null;
   #replyTimer: ReturnType<typeof setTimeout> | undefined;
@@ -82,9 +84,9 @@ export class VoiceSession {
   retry(): void {
     if (this.#store.state.signedInUser === null) background(this.start());
     else if (this.#store.state.problem === 'notConfigured') {
-      // The hub checks its configuration when a connection opens.
       this.#store.set({ problem: null });
-      this.#connection.reconnect();
+      // The hub checks its configuration when a connection opens. A new connection forgets the conversation.
+      if (this.#hasFailedAtStart) this.#connection.reconnect();
     } else {
       // The problem of the session limit stays until a connection is accepted.
       if (this.#store.state.problem !== 'busyHub') this.#store.set({ problem: null });
@@ -176,6 +178,7 @@ export class VoiceSession {
 
   #onOpen(): void {
     this.#sentConfig = '';
+    this.#hasFailedAtStart = false;
     this.#store.set({ connection: 'open', problem: null });
     this.#sendConfig();
     if (this.#store.state.signedInUser === null) background(this.#loadUser());
@@ -240,8 +243,10 @@ export class VoiceSession {
 
   #showFailure(code: string, belongsToTurn: boolean): void {
     if (code === 'nothing_heard') this.#store.set({ notice: { kind: 'notHeard' } });
-    else if (problemOf(code) === 'notConfigured') this.#store.set({ problem: 'notConfigured' });
-    else if (!belongsToTurn) this.#store.set({ notice: { kind: 'hub', code } });
+    else if (problemOf(code) === 'notConfigured') {
+      this.#hasFailedAtStart ||= !belongsToTurn;
+      this.#store.set({ problem: 'notConfigured' });
+    } else if (!belongsToTurn) this.#store.set({ notice: { kind: 'hub', code } });
   }
 
   #play(turnId: string, data: string, sampleRate: number): void {

@@ -163,7 +163,7 @@ export const decideBody = named(
     decision: z
       .enum(['approved', 'rejected'], 'must be approved or rejected')
       .describe('`approved` continues the run, `rejected` fails the step'),
-    note: text(0, 2000).optional().describe('Reason, at most 2,000 characters; shown in the run and in the audit log'),
+    note: text(0, 2000).optional().describe('Reason, at most 2,000 characters; shown in the run and with the approval'),
   }),
 );
 

@@ -42,12 +42,13 @@ export class VoiceConnection {
     if (this.#socket.bufferedAmount > maxBufferedBytes) this.close(voiceCloseCodes.tooSlow, 'too much unread data');
   }
 
-  /** Sends an error frame. Internal errors are also logged. */
+  /** Sends an error frame. Internal errors are also logged; a missing configuration is none. */
   fail(error: unknown, turnId?: string): void {
     const appError = toAppError(error);
     const { code, message, status } = appError;
     const requestId = this.#requestId;
-    if (status >= 500) this.#logger.error({ err: appError, requestId, code }, 'a voice conversation failed');
+    if (status >= 500 && code !== 'ai_binding_not_configured')
+      this.#logger.error({ err: appError, requestId, code }, 'a voice conversation failed');
     this.send({ type: 'error', ...(turnId === undefined ? {} : { turnId }), data: message, code, requestId });
   }
 

@@ -9,11 +9,14 @@ export function fieldErrors(error: unknown): (path: string) => string | null {
   const details = error instanceof ApiError ? error.details : [];
   return (path) => {
     const whole = `body.${path}`;
-    const detail = details.find((each) => each.path === whole) ?? details.find((each) => isWithin(each.path, path));
-    if (detail === undefined) return null;
-    const part = detail.path.slice(whole.length).replace(/^\./, '');
-    if (part === '') return detail.message;
-    const item = /^\[(\d+)\]$/.exec(part)?.[1];
-    return `${item === undefined ? part : Number(item) + 1}: ${detail.message}`;
+    const own = details.filter((each) => each.path === whole);
+    const shown = own.length > 0 ? own : details.filter((each) => isWithin(each.path, path));
+    const texts = shown.map((detail) => {
+      const part = detail.path.slice(whole.length).replace(/^\./, '');
+      if (part === '') return detail.message;
+      const item = /^\[(\d+)\]$/.exec(part)?.[1];
+      return `${item === undefined ? part : Number(item) + 1}: ${detail.message}`;
+    });
+    return texts.length === 0 ? null : texts.join('; ');
   };
 }

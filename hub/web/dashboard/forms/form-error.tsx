@@ -9,7 +9,7 @@ export function FormError({ error, fields }: { error: unknown; fields: readonly 
   if (!isMarked) return <ErrorNote error={error} />;
   return (
     <p role="alert" className="sr-only">
-      {details.map(({ message }) => message).join(' ')}
+      {details.map(({ path, message }) => `${path.replace(/^body\./, '')} ${message}.`).join(' ')}
     </p>
   );
 }

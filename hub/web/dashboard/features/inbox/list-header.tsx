@@ -31,31 +31,32 @@ function Presence() {
     onDone: () => cache.invalidateQueries({ queryKey: keyOf('listChatAgents', { params: { tenantId } }) }),
   });
   if (own === undefined) return null;
-  if (!isConnected)
-    return (
-      <span className="flex items-center gap-1.5 text-sm text-text-muted">
-        <span aria-hidden className="size-2 rounded-full bg-text-muted" />
-        {inbox.notConnected}
-      </span>
-    );
   // The page itself is a live connection, so a member who looks at it is not offline.
   const presence = own.presence === 'away' ? 'away' : 'online';
+  const dot = !isConnected ? 'bg-text-muted' : presence === 'away' ? 'bg-warning' : 'bg-success-indicator';
   return (
     <span className="flex items-center gap-1.5">
-      <span
-        aria-hidden
-        className={`size-2 rounded-full ${presence === 'away' ? 'bg-warning' : 'bg-success-indicator'}`}
-      />
+      <span aria-hidden className={`size-2 rounded-full ${dot}`} />
+      <span role="status" className="sr-only">
+        {isConnected ? '' : inbox.notConnected}
+      </span>
       <select
         aria-label={inbox.presence}
         title={inbox.presenceText}
-        value={presence}
+        value={isConnected ? presence : ''}
         disabled={action.isPending}
-        onChange={(event) =>
-          action.start({ params: { tenantId }, body: { presence: event.target.value as 'online' | 'away' } })
-        }
+        aria-disabled={!isConnected}
+        onChange={(event) => {
+          if (!isConnected) return;
+          action.start({ params: { tenantId }, body: { presence: event.target.value as 'online' | 'away' } });
+        }}
         className="bg-transparent text-sm text-text-muted"
       >
+        {!isConnected && (
+          <option value="" className="bg-surface text-text">
+            {inbox.notConnected}
+          </option>
+        )}
         {(['online', 'away'] as const).map((name) => (
           <option key={name} value={name} className="bg-surface text-text">
             {inbox.presences[name]}

@@ -21,7 +21,7 @@ export function useStepErrorText(): (error: NonNullable<StepResult['error']>, st
   const { rejected, rejectedWithNote, expired } = words.run.approvalErrors;
   return ({ code, message }, step) => {
     const approval = step?.approval ?? null;
-    if (code === 'approval_expired') return expired;
+    if (code === 'approval_expired' && approval?.status === 'expired') return expired;
     if (code !== 'approval_rejected' || approval?.status !== 'rejected' || approval.decider === null)
       return visibleText(message);
     const name = isolate(visibleLine(approval.decider.name));

@@ -60,7 +60,7 @@ export const run: typeof english = {
   waits: {
     nodeOwner: 'يجب أن يسمح مالك {node} بتنفيذ «{step}» على الجهاز نفسه',
     nodeOwnerText:
-      'يسأل البرنامج المرافق مالك الجهاز: في نافذته، أو في طرفية على ذلك الجهاز بالأمر outrigger-companion prompts. أولًا، لدى المالك دقيقتان للإجابة. إن لم يجب، تفشل الخطوة.',
+      'يسأل البرنامج المرافق مالك الجهاز: في نافذته، أو في طرفية على ذلك الجهاز بالأمر npx outrigger-companion prompts. أولًا، لدى المالك دقيقتان للإجابة. إن لم يجب، تفشل الخطوة.',
     nodeWorks: '{node} تنفّذ «{step}»',
     nodeOnline: '«{step}» تنتظر {node}',
     nodeOffline: '{node} غير متصلة، و«{step}» تنتظرها',

@@ -58,7 +58,7 @@ export const run = {
   waits: {
     nodeOwner: 'The owner of {node} must allow “{step}” at the machine',
     nodeOwnerText:
-      'The companion asks its owner: in its window, or in a terminal of that machine with outrigger-companion prompts. First, the owner has 2 minutes to answer. Without an answer, the step fails.',
+      'The companion asks its owner: in its window, or in a terminal of that machine with npx outrigger-companion prompts. First, the owner has 2 minutes to answer. Without an answer, the step fails.',
     nodeWorks: '{node} works on “{step}”',
     nodeOnline: '“{step}” waits for {node}',
     nodeOffline: '{node} is offline. “{step}” waits for it',

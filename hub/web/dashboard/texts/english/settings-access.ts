@@ -55,9 +55,10 @@ export const access = {
     you: 'you',
     invite: 'Invite a member',
     createLink: 'Create the link',
-    fourEyes: 'With a second member, whoever wrote or started a command cannot approve it: another member must.',
+    fourEyes:
+      'In a workspace with several members, whoever wrote or started a command cannot approve it: another member must.',
     linkAccount:
-      'The account {email} has no password. As soon as an admin with a password joins, this account cannot decide commands any more. Set a password for this account before; “Your profile” shows how.',
+      'The account {email} has no password. Beside an admin with a password, it cannot decide commands. Set a password for it first; “Your profile” shows how.',
     invitedTitle: 'The link for {email} is ready',
     invitationLink: 'Invitation link',
     invitationText:

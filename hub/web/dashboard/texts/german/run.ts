@@ -66,7 +66,7 @@ export const run: typeof english = {
   waits: {
     nodeOwner: 'Der Besitzer von {node} muss „{step}“ am Rechner erlauben',
     nodeOwnerText:
-      'Der Companion fragt seinen Besitzer: in seinem Fenster oder in einem Terminal dieses Rechners mit outrigger-companion prompts. Zuerst hat der Besitzer 2 Minuten Zeit für die Antwort. Ohne Antwort schlägt der Schritt fehl.',
+      'Der Companion fragt seinen Besitzer: in seinem Fenster oder in einem Terminal dieses Rechners mit npx outrigger-companion prompts. Zuerst hat der Besitzer 2 Minuten Zeit für die Antwort. Ohne Antwort schlägt der Schritt fehl.',
     nodeWorks: '{node} bearbeitet „{step}“',
     nodeOnline: '„{step}“ wartet auf {node}',
     nodeOffline: '{node} ist offline. „{step}“ wartet darauf',

@@ -59,9 +59,9 @@ export const access: typeof english = {
     invite: 'Mitglied einladen',
     createLink: 'Link erstellen',
     fourEyes:
-      'Mit einem zweiten Mitglied kann, wer einen Befehl geschrieben oder gestartet hat, ihn nicht freigeben: Ein anderes Mitglied muss es tun.',
+      'In einem Arbeitsbereich mit mehreren Mitgliedern kann, wer einen Befehl geschrieben oder gestartet hat, ihn nicht freigeben: Ein anderes Mitglied muss es tun.',
     linkAccount:
-      'Das Konto {email} hat kein Passwort. Sobald ein Admin mit Passwort beitritt, kann dieses Konto nicht mehr über Befehle entscheiden. Legen Sie vorher ein Passwort dafür fest; „Ihr Profil“ zeigt, wie.',
+      'Das Konto {email} hat kein Passwort. Neben einem Admin mit Passwort kann es nicht über Befehle entscheiden. Legen Sie zuerst ein Passwort dafür fest; „Ihr Profil“ zeigt, wie.',
     invitedTitle: 'Der Link für {email} ist bereit',
     invitationLink: 'Einladungslink',
     invitationText:

@@ -11,10 +11,17 @@ export function FourEyesNote({ role }: { role: 'admin' | 'agent' }) {
   const texts = words.settings.members;
   const { user, tenantId } = useSession();
   const list = useInfiniteQuery(memberList(tenantId));
-  const isAlone = list.data?.pages[0]?.data.length === 1;
+  // The account that sign-in links open can count beside another member.
+  const isSmall = (list.data?.pages[0]?.data.length ?? 0) <= 2;
   // Beside an admin with a password, the hub does not accept decisions of the account that sign-in links open.
   const losesDecisions = !user.hasPassword && role === 'admin';
-  if (losesDecisions)
-    return <Note tone="warning">{format(texts.linkAccount, { email: visibleLine(user.email) })}</Note>;
-  return isAlone && <Note>{texts.fourEyes}</Note>;
+  return (
+    <div role="status">
+      {losesDecisions ? (
+        <Note tone="warning">{format(texts.linkAccount, { email: visibleLine(user.email) })}</Note>
+      ) : (
+        isSmall && <Note>{texts.fourEyes}</Note>
+      )}
+    </div>
+  );
 }
