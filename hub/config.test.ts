@@ -127,3 +127,11 @@ test('a PUBLIC_URL with a path is refused, because cookies and pages belong to a
   for (const url of ['https://hub.example.com', 'https://hub.example.com/', 'http://example.com:8080'])
     expect(problemsOf({ PUBLIC_URL: url }), url).toEqual([]);
 });
+
+test('one API key or user has at most a quarter of the streams of a workspace unless STREAMS_PER_KEY is set', () => {
+  const streamsOf = (env: Record<string, string>) =>
+    parseConfig({ env, readFile: () => '' }, { role: 'all', isTerminal: false }).streams;
+  expect(streamsOf({})).toEqual({ perWorkspace: 200, perKey: 50 });
+  expect(streamsOf({ STREAMS_PER_WORKSPACE: '10' })).toEqual({ perWorkspace: 10, perKey: 3 });
+  expect(streamsOf({ STREAMS_PER_WORKSPACE: '10', STREAMS_PER_KEY: '10' })).toEqual({ perWorkspace: 10, perKey: 10 });
+});

@@ -200,8 +200,9 @@ const settings = {
   },
   STREAMS_PER_KEY: {
     schema: wholeNumber(1, 100_000),
-    default: '100',
-    description: 'Concurrent live streams and downloads per API key or session and process',
+    default: '',
+    description:
+      'Concurrent live streams and downloads per API key or user and process; a quarter of `STREAMS_PER_WORKSPACE` when omitted',
   },
   SESSION_HOURS: { schema: wholeNumber(1, 8_760), default: '24', description: 'How long a sign-in lasts' },
   WORKER_CONCURRENCY: {
@@ -696,7 +697,10 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
         perWorkspace: required('ANONYMOUS_VISITORS_PER_WORKSPACE_PER_HOUR'),
       },
     },
-    streams: { perWorkspace: required('STREAMS_PER_WORKSPACE'), perKey: required('STREAMS_PER_KEY') },
+    streams: {
+      perWorkspace: required('STREAMS_PER_WORKSPACE'),
+      perKey: values.STREAMS_PER_KEY ?? Math.ceil(required('STREAMS_PER_WORKSPACE') / 4),
+    },
     database: { url: values.DATABASE_URL ?? null, maxConnections: required('DATABASE_POOL_SIZE') },
     redisUrl: values.REDIS_URL ?? null,
     secrets: {

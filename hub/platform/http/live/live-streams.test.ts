@@ -142,3 +142,27 @@ test('ending a stream iterates over no other stream, and ending the last one of 
     iterations.mockRestore();
   }
 });
+
+test('the sessions of one user share a limit, and the streams of other users are not refused', () => {
+  using streams = new LiveStreams({
+    events: localEvents(),
+    visitors,
+    limits: { perWorkspace: 4, perKey: 2 },
+    logger,
+    recheckMs: 1_000_000,
+  });
+  using open = new DisposableStack();
+  const openAs = (userId: string, sessionId: string) => {
+    const user = { id: userId, email: `${userId}@example.org`, role: 'member', displayName: null };
+    const session = { ...caller, kind: 'session', sessionId, user, expiresAt: new Date(Date.now() + 3_600_000) };
+    return open.use(streams.open(session as unknown as typeof caller, { ...right, check: async () => undefined }));
+  };
+  openAs('ada', 's1');
+  const second = openAs('ada', 's2');
+  expect(() => openAs('ada', 's3')).toThrow('This user has reached its limit of 2 open streams and downloads');
+  openAs('ben', 's4');
+  openAs('ben', 's5');
+  second[Symbol.dispose]();
+  openAs('ada', 's6');
+  expect(() => openAs('cem', 's7')).toThrow('This workspace has reached its limit of 4');
+});

@@ -9,7 +9,7 @@ import type { Principal } from '../auth/principal.ts';
 export interface LiveStreamsOptions {
   events: Events;
   visitors: Pick<VisitorAuthenticator, 'refused'>;
-  /** Maximum open streams and downloads of this process. */
+  /** Maximum open streams and downloads of this process; `perKey` also limits all sessions of one user together. */
   limits: { perWorkspace: number; perKey: number };
   logger: Logger;
   /** Interval at which access is checked, also without an access change. */
@@ -62,10 +62,13 @@ interface OpenLimit {
   what: string;
 }
 
+const credentialOf = (caller: Exclude<StreamCaller, { kind: 'visitor' }>) =>
+  caller.kind === 'token' ? caller.tokenId : caller.sessionId;
+
 const refusalStatuses = new Set([401, 403, 404]);
 
 /**
- * The open streams and downloads of this process, limited by workspace and key. A stream ends when its key or session
+ * The open streams and downloads of this process, limited by workspace, and by key or user. A stream ends when its key or session
  * is revoked or expires, or when its workspace loses an entitlement: immediately after the access change, at the latest
  * with the next periodic check.
  */
@@ -88,13 +91,13 @@ export class LiveStreams implements Disposable {
 
   /**
    * Registers a stream of a caller. The caller of this method disposes the stream when it ends.
-   * @throws AppError `rate_limited` when the workspace, key, session or visitor has reached its limit.
+   * @throws AppError `rate_limited` when the workspace, key, user or visitor has reached its limit.
    */
   open(caller: StreamCaller, { right, isDownload, check }: StreamRight): LiveStream {
     const { workspace, own } = this.#limitsOf(caller, isDownload);
     for (const limit of [workspace, own]) if (this.#count(limit.id) >= limit.max) throw limitReached(limit);
     const isVisitor = caller.kind === 'visitor';
-    const id = isVisitor ? caller.sessionId : `${own.id} ${right}`;
+    const id = isVisitor ? caller.sessionId : `${credentialOf(caller)} ${right}`;
     const group = this.#groups.get(id) ?? this.#begin(id, caller, isVisitor ? null : check);
     const ended = new AbortController();
     group.open.add(ended);
@@ -121,10 +124,12 @@ export class LiveStreams implements Disposable {
     const { perWorkspace, perKey } = this.#options.limits;
     if (caller.kind !== 'visitor') {
       const what = 'streams and downloads';
-      const owner = caller.kind === 'token' ? 'key' : 'session';
+      const owner = caller.kind === 'token' ? 'key' : 'user';
+      // The sessions of a user are counted together, because a user can open any number of them.
+      const id = caller.kind === 'token' ? caller.tokenId : `${tenantId} ${caller.user.id}`;
       return {
         workspace: { id: tenantId, max: perWorkspace, owner: 'workspace', what },
-        own: { id: caller.kind === 'token' ? caller.tokenId : caller.sessionId, max: perKey, owner, what },
+        own: { id, max: perKey, owner, what },
       };
     }
     // Anyone can become a visitor, so visitors have limits of their own and do not use those of keys and users.
