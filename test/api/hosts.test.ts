@@ -129,6 +129,27 @@ describe('a Host header', () => {
   });
 });
 
+describe('an Origin header', () => {
+  test('with http is rejected where PUBLIC_URL is https, and other names of the hub accept http and https', async () => {
+    await using published = await startHub({ PUBLIC_URL: 'https://hub.example.org' }, hub.database);
+    await using plain = await startHub({ PUBLIC_URL: 'http://hub.example.org:8080' }, hub.database);
+    const logOut = async (at: TestHub, host: string, origin: string) => {
+      const { jwt } = await at.workspace();
+      const cookie = `${at === published ? '__Host-' : ''}outrigger_session=${jwt}`;
+      return (await sendRaw('POST', '/auth/logout', { cookie, host, origin }, undefined, at.url)).status;
+    };
+    expect(await logOut(published, 'hub.example.org', 'https://hub.example.org')).toBe(200);
+    expect(await logOut(published, 'hub.example.org', 'http://hub.example.org')).toBe(403);
+    // A tunnel to the hub behind its proxy, with and without TLS of its own.
+    const tunnel = `localhost:${new URL(published.url).port}`;
+    expect(await logOut(published, tunnel, `http://${tunnel}`)).toBe(200);
+    expect(await logOut(published, tunnel, `https://${tunnel}`)).toBe(200);
+    expect(await logOut(hub, new URL(hub.url).host, `https://${new URL(hub.url).host}`)).toBe(200);
+    for (const scheme of ['http', 'https'])
+      expect(await logOut(plain, 'hub.example.org:8080', `${scheme}://hub.example.org:8080`)).toBe(200);
+  });
+});
+
 describe('/metrics', () => {
   test('answers the machine of the hub, and other machines with METRICS_TOKEN only', async () => {
     expect((await send(hub.url, 'GET', '/metrics')).text).toContain('outrigger_http_request_seconds_bucket');

@@ -15,7 +15,6 @@ import { contains } from './client-address.ts';
 import { equals } from './constant-time.ts';
 import { foreignOriginOf } from './cross-origin.ts';
 import type { AllowedOrigins } from './cross-origin.ts';
-import { isOriginOfHost } from './own-hosts.ts';
 import type { OwnHosts } from './own-hosts.ts';
 import type { DeviceIdentity, Principal, SessionIdentity, TokenIdentity, VisitorIdentity } from './principal.ts';
 import { bearerProtocolOf, queryTokenOf } from './socket-tokens.ts';
@@ -372,8 +371,12 @@ function admitDevice(device: DeviceIdentity | null): Principal {
 export function assertSameOrigin(request: IncomingMessage, hosts: OwnHosts): void {
   const { origin } = request.headers;
   const site = request.headers['sec-fetch-site'];
-  const same = origin !== undefined ? isOriginOfHost(origin, request) : site === 'same-origin';
-  if (!same) throw new AppError('origin_not_allowed', 'A change by cookie must come from a page of this hub.');
+  const same = origin !== undefined ? hosts.isOriginOf(origin, request) : site === 'same-origin';
+  if (!same)
+    throw new AppError(
+      'origin_not_allowed',
+      'A change by cookie must come from a page of this hub. If its PUBLIC_URL is https, open the page with https.',
+    );
   if (!hosts.isSafe(request))
     throw new AppError(
       'origin_not_allowed',

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Operation } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { AddressLimiter } from './address-limits.ts';
-import { isOriginOfHost } from './own-hosts.ts';
 import type { OwnHosts } from './own-hosts.ts';
 import type { Principal } from './principal.ts';
 
@@ -31,7 +30,7 @@ const isForPages = ({ callers, path }: Operation) =>
 export function foreignOriginOf(request: IncomingMessage, hosts: OwnHosts): string | null {
   const { origin } = request.headers;
   if (origin === undefined) return null;
-  return isOriginOfHost(origin, request) && hosts.isSafe(request) ? null : origin;
+  return hosts.isOriginOf(origin, request) && hosts.isSafe(request) ? null : origin;
 }
 
 export interface CrossOriginOptions {

@@ -9,6 +9,11 @@ export interface OwnHosts {
    * server cannot redirect an address.
    */
   isSafe(request: IncomingMessage): boolean;
+  /**
+   * Whether an `Origin` header names the host of its request, and not http where `PUBLIC_URL` gives this host https.
+   * Under any other name, the hub does not know the scheme: a proxy or a tunnel may add TLS.
+   */
+  isOriginOf(origin: string, request: IncomingMessage): boolean;
   /** Whether the caller is on this machine, uses a loopback name and is not behind a proxy. */
   isLocal(request: IncomingMessage): boolean;
   /**
@@ -40,10 +45,6 @@ const maxOriginLength = 300;
 
 const parseOrigin = (origin: string): URL | null => (origin.length > maxOriginLength ? null : URL.parse(origin));
 
-/** Whether an `Origin` header names the host of its request. */
-export const isOriginOfHost = (origin: string, { headers }: IncomingMessage): boolean =>
-  headers.host !== undefined && parseOrigin(origin)?.host === headers.host;
-
 function hostnameOf({ headers: { host } }: IncomingMessage): string | null {
   const url = host === undefined ? null : parseOrigin(`http://${host}`);
   return url === null ? null : withoutBrackets(url.hostname);
@@ -56,7 +57,8 @@ function isLoopback(hostname: string): boolean {
 }
 
 export function createOwnHosts({ publicUrl, host, listensAt }: OwnHostsOptions): OwnHosts {
-  const publicHost = publicUrl === null ? null : new URL(publicUrl).host;
+  const publicAddress = publicUrl === null ? null : new URL(publicUrl);
+  const publicHost = publicAddress?.host ?? null;
   const isOwn = (request: IncomingMessage): boolean => {
     const hostname = hostnameOf(request);
     if (hostname === null) return false;
@@ -72,6 +74,12 @@ export function createOwnHosts({ publicUrl, host, listensAt }: OwnHostsOptions):
   return {
     sessionCookie: publicUrl?.startsWith('https:') === true ? `__Host-${cookieName}` : cookieName,
     isSafe: (request) => isOwn(request) || ipaddr.isValid(hostnameOf(request) ?? ''),
+    isOriginOf(origin, { headers: { host: named } }) {
+      const url = parseOrigin(origin);
+      if (url === null || named === undefined || url.host !== named) return false;
+      // An https page of a hub with an http PUBLIC_URL is accepted: nobody can change it on its way.
+      return named !== publicHost || publicAddress?.protocol !== 'https:' || url.protocol === 'https:';
+    },
     isLocal: (request) =>
       isLoopback(request.socket.remoteAddress ?? '') &&
       isLoopback(hostnameOf(request) ?? '') &&
