@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { visibleLine, visibleText } from './visible-text.ts';
+import { hasVisibleCharacter, visibleLine, visibleText } from './visible-text.ts';
 
 describe('visible text marks misleading characters', () => {
   test.each([
@@ -47,5 +47,26 @@ describe('visible text marks misleading characters', () => {
       ),
       { numRuns: 40 },
     );
+  });
+});
+
+describe('a text has a visible character', () => {
+  test.each(['a', '0', '-', '名', '\u0627', '👩\u200D💻', '\u200Ba\u202E', ' . '])('%j', (text) => {
+    expect(hasVisibleCharacter(text)).toBe(true);
+  });
+
+  test.each([
+    '',
+    ' ',
+    '\t\n',
+    '\u00A0\u3000',
+    '\u200B',
+    '\u202E\u2066',
+    '\u00AD',
+    '\uFEFF',
+    '\u3164\u115F\u2800',
+    '\u{E0041}',
+  ])('but not in %j', (text) => {
+    expect(hasVisibleCharacter(text)).toBe(false);
   });
 });

@@ -39,6 +39,11 @@ export function visibleLine(text: string, write: MarkWriter = bracketed): string
   return text.replaceAll(stacked, named).replaceAll(inLine, named);
 }
 
+const visible = new RegExp(String.raw`[^${marks}\p{Cc}\p{Z}]`, 'u');
+
+/** Whether a text shows anything: a character that is neither a space nor one of the misleading characters. */
+export const hasVisibleCharacter = (text: string): boolean => visible.test(text);
+
 const inJson = new RegExp(String.raw`[${marks}\u007F-\u009F]`, 'gu');
 const escaped = (character: string) =>
   Array.from(

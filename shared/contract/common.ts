@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isStorableText } from '../json.ts';
+import { hasVisibleCharacter } from '../visible-text.ts';
 
 /** Schemas that several resources share. */
 
@@ -37,7 +38,12 @@ export const text = (minLength: number, maxLength: number) =>
     .max(maxLength, `must have at most ${maxLength} characters`)
     .refine(isStorableText, 'must not contain a NUL character or an unpaired surrogate');
 
-export const name = text(1, 200);
+/** Whether a name can be seen in a list. Texts that have an error message of their own pass. */
+export const isVisibleName = (given: string): boolean =>
+  given === '' || !isStorableText(given) || hasVisibleCharacter(given);
+export const invisibleName = 'must have at least one visible character, such as a letter or a digit';
+
+export const name = text(1, 200).refine(isVisibleName, invisibleName);
 
 /** Path of a member's picture, relative to the URL of the hub. Each new picture has a new id. */
 export const picturePath = (pictureId: string): string => `/widget/v1/pictures/${pictureId}`;

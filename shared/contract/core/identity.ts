@@ -1,5 +1,18 @@
 import { z } from 'zod';
-import { deleted, id, instant, listQuery, memberPicture, name, named, page, text, timestamp } from '../common.ts';
+import {
+  deleted,
+  id,
+  instant,
+  invisibleName,
+  isVisibleName,
+  listQuery,
+  memberPicture,
+  name,
+  named,
+  page,
+  text,
+  timestamp,
+} from '../common.ts';
 import { defineResource, entitlementNames, entitlementSummaries, permissions, products, roles } from '../define.ts';
 
 const tag = 'Workspaces and people';
@@ -33,6 +46,7 @@ export const displayName = z
   .trim()
   .min(1, 'must not be empty; null removes the display name')
   .max(100, 'must have at most 100 characters')
+  .refine(isVisibleName, `${invisibleName}; null removes the display name`)
   .refine(
     (value) => value.isWellFormed() && !/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u.test(value),
     'must not contain control characters or characters that change the direction of the text',

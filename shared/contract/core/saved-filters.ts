@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deleted, id, idParams, named, text, timestamp } from '../common.ts';
+import { deleted, id, idParams, invisibleName, isVisibleName, named, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 
 /** Filters that one user can save, for all lists together. */
@@ -15,6 +15,7 @@ const fields = {
   name: text(0, 60)
     .trim()
     .min(1, 'must not be empty')
+    .refine(isVisibleName, invisibleName)
     .describe('Name of the filter, 1 to 60 characters; unique for the page'),
   query: z
     .string()

@@ -68,7 +68,7 @@ const english: SignInWords = {
   emailTaken: 'This email address is already in use; sign in instead.',
   workspaceNameTaken: 'A workspace with this name already exists; choose another name.',
   invalidEmail: 'Enter an email address.',
-  invalidWorkspaceName: 'The name of the workspace must have 1 to 200 characters.',
+  invalidWorkspaceName: 'The name of the workspace must have 1 to 200 characters, at least one of them visible.',
   invalidPassword: 'The password must have 12 to 256 characters.',
   passwordsDiffer: 'The two passwords differ; enter the same one twice.',
 };
@@ -108,7 +108,7 @@ const german: SignInWords = {
   emailTaken: 'Diese E-Mail-Adresse wird bereits verwendet. Melden Sie sich stattdessen an.',
   workspaceNameTaken: 'Ein Arbeitsbereich mit diesem Namen besteht bereits. Wählen Sie einen anderen Namen.',
   invalidEmail: 'Geben Sie eine E-Mail-Adresse ein.',
-  invalidWorkspaceName: 'Der Name des Arbeitsbereichs muss 1 bis 200 Zeichen haben.',
+  invalidWorkspaceName: 'Der Name des Arbeitsbereichs muss 1 bis 200 Zeichen haben, davon mindestens ein sichtbares.',
   invalidPassword: 'Das Passwort muss 12 bis 256 Zeichen haben.',
   passwordsDiffer: 'Die beiden Passwörter sind verschieden. Geben Sie zweimal dasselbe ein.',
 };
@@ -144,7 +144,7 @@ const arabic: SignInWords = {
   emailTaken: 'عنوان البريد الإلكتروني هذا مستخدم بالفعل؛ سجّل الدخول بدلًا من ذلك.',
   workspaceNameTaken: 'توجد مساحة عمل بهذا الاسم؛ اختر اسمًا آخر.',
   invalidEmail: 'أدخل عنوان بريد إلكتروني.',
-  invalidWorkspaceName: 'يجب أن يتكون اسم مساحة العمل من 1 إلى 200 حرف.',
+  invalidWorkspaceName: 'يجب أن يتكون اسم مساحة العمل من 1 إلى 200 حرف، أحدها مرئي على الأقل.',
   invalidPassword: 'يجب أن تتكون كلمة المرور من 12 إلى 256 حرفًا.',
   passwordsDiffer: 'كلمتا المرور مختلفتان؛ أدخل الكلمة نفسها مرتين.',
 };
