@@ -201,4 +201,33 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     await dialog.waitFor({ state: 'hidden' });
     expect(await page.getByRole('combobox', { name: 'Search' }).inputValue()).toBe('half a name');
   });
+
+  test('another language changes the texts at once, and what is typed stays', async () => {
+    const user = await hub.workspace();
+    await using editor = await open('/app/workflows/new', { session: user.jwt });
+    const draft = '{ "name": "Half a workflow"';
+    await editor.page.getByLabel('Workflow as JSON').fill(draft);
+    await editor.page.getByRole('complementary').getByLabel('Language').selectOption('de');
+    await editor.page.getByRole('heading', { level: 1, name: 'Neuer Workflow' }).waitFor();
+    expect(await editor.page.getByLabel('Workflow als JSON').inputValue()).toBe(draft);
+    await expect.poll(() => editor.page.title()).toContain('Neuer Workflow');
+    await editor.page.getByRole('complementary').getByLabel('Sprache').selectOption('en');
+    await editor.page.getByRole('heading', { level: 1, name: 'New workflow' }).waitFor();
+    expect(await editor.page.getByLabel('Workflow as JSON').inputValue()).toBe(draft);
+
+    await using settings = await open('/app/settings/profile', { session: user.jwt });
+    const { page } = settings;
+    const name = page.locator('main input[autocomplete="name"]');
+    await name.fill('Ada');
+    await page.getByRole('main').getByLabel('Language').selectOption('ar');
+    const written = () => page.evaluate('[document.documentElement.lang, document.documentElement.dir]');
+    await expect.poll(written).toEqual(['ar', 'rtl']);
+    expect(await name.inputValue()).toBe('Ada');
+    await name.fill('');
+    // A page that was not open before has the new language.
+    await page.locator('nav a[href="/app/runs"]').click();
+    await page.getByRole('heading', { level: 1, name: 'عمليات التشغيل' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'عمليات التشغيل' }).waitFor();
+  });
 });

@@ -40,8 +40,6 @@ async function main(): Promise<void> {
       language = await loadLanguage(chosen);
     }
   }
-  document.documentElement.lang = language.locale;
-  document.documentElement.dir = language.direction;
   const isSignedOut = session instanceof ApiError && session.status === 401;
   // A browser that blocks cookies would come back from the sign-in as it left.
   if (isSignedOut && !blocksCookies()) {

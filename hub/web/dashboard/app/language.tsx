@@ -1,12 +1,15 @@
 import { createContext, useContext } from 'react';
+import type { ReactNode } from 'react';
 import { createTimeFormats } from '../../../../shared/web/formats.ts';
 import type { TimeFormats } from '../../../../shared/web/formats.ts';
 import { chooseLocale, createLanguage } from '../../../../shared/web/locale.ts';
 import type { Locale, PageLanguage } from '../../../../shared/web/locale.ts';
+import { Store } from '../../../../shared/web/store.ts';
 import { arabic } from '../texts/arabic.ts';
 import { english } from '../texts/english.ts';
 import type { TextLoaders, Words } from '../texts/english.ts';
 import { german } from '../texts/german.ts';
+import { useStore } from './use-store.ts';
 
 export type { Words };
 
@@ -23,7 +26,7 @@ export const languageNames = { en: 'English', de: 'Deutsch', ar: 'العربية
 >;
 export type DashboardLocale = keyof typeof languageNames;
 
-/** Stores the language of this browser. It takes effect when the page is loaded again. */
+/** Stores the language of this browser, for the pages that it loads. */
 export function storeLocale(locale: DashboardLocale): void {
   try {
     localStorage.setItem(storageKey, locale);
@@ -50,24 +53,48 @@ let current: { locale: DashboardLocale; words: Partial<Words> } = { locale: 'en'
 /** Loads the language of this browser, or the one of the account, with the texts that every page has. */
 export async function loadLanguage(ofAccount?: DashboardLocale): Promise<Language> {
   const stored = ofAccount ?? readLocale();
-  const chosen = chooseLocale(isTranslated(stored) ? stored : null, navigator.languages);
-  const locale = isTranslated(chosen) ? chosen : 'en';
+  const preferred = chooseLocale(isTranslated(stored) ? stored : null, navigator.languages);
+  const locale = isTranslated(preferred) ? preferred : 'en';
   current = await loaders[locale].common().then(
     (common) => ({ locale, words: { common } }),
     async () => ({ locale: 'en', words: { common: await english.common() } }),
   );
+  return currentLanguage();
+}
+
+function currentLanguage(): Language {
   // Pages add their tables before they are shown.
   const words = current.words as Words;
   const language = createLanguage(current.locale, words, navigator.languages);
+  document.documentElement.lang = language.locale;
+  document.documentElement.dir = language.direction;
   return { ...language, ...createTimeFormats(language.variant), duration: createDurationFormat(language.variant) };
 }
 
-/** Loads tables of texts in the language of the page. */
-export async function loadTexts(tables: readonly (keyof Words)[]): Promise<void> {
-  const { locale, words } = current;
-  await Promise.all(
+const load = ({ locale, words }: typeof current, tables: readonly (keyof Words)[]) =>
+  Promise.all(
     tables.map(async (table) => Object.assign(words, { [table]: words[table] ?? (await loaders[locale][table]()) })),
   );
+
+/** Loads tables of texts in the language of the page. */
+export async function loadTexts(tables: readonly (keyof Words)[]): Promise<void> {
+  const texts = current;
+  await load(texts, tables);
+  // Meanwhile the user may have chosen another language.
+  if (texts !== current) await loadTexts(tables);
+}
+
+/** The language that the user has chosen since the page was loaded. */
+const chosen = new Store<{ language: Language | null }>({ language: null });
+
+/** Shows the page in another language. Its fields keep what the user typed. */
+export async function switchLanguage(locale: DashboardLocale): Promise<void> {
+  const texts: typeof current = { locale, words: {} };
+  const tables = () => Object.keys(current.words) as (keyof Words)[];
+  // A page that is opened meanwhile adds tables.
+  while (tables().some((table) => !texts.words[table])) await load(texts, tables());
+  current = texts;
+  chosen.set({ language: currentLanguage() });
 }
 
 const secondMs = 1000;
@@ -103,7 +130,12 @@ function createDurationFormat(locale: string): (ms: number) => string {
 }
 
 const LanguageContext = createContext<Language | null>(null);
-export const LanguageProvider = LanguageContext.Provider;
+
+/** Gives the page its language: the one that the user has chosen last, else `value`. */
+export function LanguageProvider({ value, children }: { value: Language; children: ReactNode }) {
+  const { language } = useStore(chosen);
+  return <LanguageContext value={language ?? value}>{children}</LanguageContext>;
+}
 
 export function useLanguage(): Language {
   const language = useContext(LanguageContext);

@@ -1,7 +1,7 @@
 import { Store } from '../../../../shared/web/store.ts';
 import { useAction } from './api.ts';
 import type { Answer } from './api.ts';
-import { storeLocale } from './language.tsx';
+import { storeLocale, switchLanguage } from './language.tsx';
 import type { DashboardLocale } from './language.tsx';
 
 export type Preferences = Answer<'readMe'>['user']['preferences'];
@@ -19,12 +19,15 @@ export function useStorePreferences() {
   return { store, error };
 }
 
-/** Stores the language with the account and in this browser, and loads the page again in it. */
+/** Stores the language with the account and in this browser, and shows the page in it. */
 export function useChooseLanguage() {
   const { start, error } = useAction('updateMe', {
-    onDone: ({ user }) => {
-      if (user.preferences.language !== null) storeLocale(user.preferences.language);
-      location.reload();
+    onDone: async ({ user }) => {
+      preferences.set(user.preferences);
+      const { language } = user.preferences;
+      if (language === null) return;
+      storeLocale(language);
+      await switchLanguage(language);
     },
   });
   return { choose: (language: DashboardLocale) => start({ body: { preferences: { language } } }), error };
