@@ -131,10 +131,26 @@ describe.skipIf(!canOpenDashboard)('the list of runs (needs Chromium)', () => {
     await page.reload();
     await page.getByRole('button', { name: 'Good greetings', exact: true }).click();
     await page.getByRole('link', { name: 'greet', exact: true }).waitFor();
-    await page.getByRole('searchbox', { name: 'Start of an id, or error code' }).fill('01');
-    await page.getByRole('searchbox', { name: 'Start of an id, or error code' }).fill('no_such_code');
+    await page.getByRole('searchbox', { name: 'Whole id or its start, or error code' }).fill('01');
+    await page.getByRole('searchbox', { name: 'Whole id or its start, or error code' }).fill('no_such_code');
     await page.getByText('No run matches these filters').waitFor();
     expect(new URL(page.url()).searchParams.get('code')).toBe('no_such_code');
+  });
+
+  test('a click on the shortened id of a run copies the whole id, which the filter of the list finds', async () => {
+    const [, wanted] = (await start('greet', 2)) as [string, string];
+    await using tab = await open(`/app/runs/${wanted}`);
+    const { page } = tab;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: hub.url });
+    const shown = `…${wanted.slice(-12)}`;
+    await page.getByRole('button', { name: `Copy ${shown}` }).click();
+    await page.getByRole('button', { name: `Copied ${shown}` }).waitFor();
+    await page.getByRole('navigation', { name: 'Main menu' }).getByRole('link', { name: 'Runs' }).click();
+    await page.getByRole('searchbox', { name: 'Whole id or its start, or error code' }).focus();
+    await page.keyboard.press('Control+V');
+    await expect.poll(() => new URL(page.url()).searchParams.get('id')).toBe(wanted);
+    await expect.poll(() => page.locator('[data-run]').count()).toBe(1);
+    expect(await page.locator('[data-run]').getAttribute('data-run')).toBe(wanted);
   });
 
   test('saved filters belong to the account: another browser has them, and they are replaced and deleted', async () => {

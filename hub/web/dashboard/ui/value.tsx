@@ -4,13 +4,13 @@ import { visibleText } from '../../../../shared/visible-text.ts';
 import { background } from '../../../../shared/web/background.ts';
 import { useLanguage, useWords } from '../app/language.tsx';
 import { IconButton } from './button.tsx';
+import { shortId } from './object-links.tsx';
 
 /** Longer texts are cut until the reader asks for them: a browser lays out megabytes of text in seconds. */
 const shownCharacters = 64 * 1024;
 
-/** Copies a text to the clipboard. */
-export function CopyButton({ text, label }: { text: string; label?: string }) {
-  const { copy, copied, notCopied } = useWords().common;
+/** @returns a function that copies a text to the clipboard, and whether that worked, null after a few seconds. */
+function useCopy(text: string) {
   const [isCopied, setCopied] = useState<boolean | null>(null);
   useEffect(() => {
     if (isCopied === null) return;
@@ -18,27 +18,51 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
     return () => clearTimeout(timer);
   }, [isCopied]);
   // Browsers offer the clipboard only on https and localhost.
-  if ((navigator.clipboard as Clipboard | undefined) === undefined) return null;
+  const canCopy = (navigator.clipboard as Clipboard | undefined) !== undefined;
+  const copyText = () =>
+    background(
+      navigator.clipboard.writeText(text).then(
+        () => setCopied(true),
+        () => setCopied(false),
+      ),
+    );
+  return { canCopy, isCopied, copyText };
+}
+
+function CopyIcon({ isCopied, size }: { isCopied: boolean | null; size: number }) {
+  const Icon = isCopied === null ? Copy : isCopied ? Check : X;
+  return <Icon size={size} aria-hidden />;
+}
+
+/** Copies a text to the clipboard. */
+export function CopyButton({ text, label }: { text: string; label?: string }) {
+  const { copy, copied, notCopied } = useWords().common;
+  const { canCopy, isCopied, copyText } = useCopy(text);
+  if (!canCopy) return null;
   return (
-    <IconButton
-      label={isCopied === null ? (label ?? copy) : isCopied ? copied : notCopied}
-      onClick={() =>
-        background(
-          navigator.clipboard.writeText(text).then(
-            () => setCopied(true),
-            () => setCopied(false),
-          ),
-        )
-      }
-    >
-      {isCopied === null ? (
-        <Copy size={16} aria-hidden />
-      ) : isCopied ? (
-        <Check size={16} aria-hidden />
-      ) : (
-        <X size={16} aria-hidden />
-      )}
+    <IconButton label={isCopied === null ? (label ?? copy) : isCopied ? copied : notCopied} onClick={copyText}>
+      <CopyIcon isCopied={isCopied} size={16} />
     </IconButton>
+  );
+}
+
+/** The end of an id. A click copies the whole id. */
+export function CopyId({ id }: { id: string }) {
+  const { copy, copied, notCopied } = useWords().common;
+  const { canCopy, isCopied, copyText } = useCopy(id);
+  const text = shortId(id);
+  const code = <code title={id}>{text}</code>;
+  if (!canCopy) return code;
+  return (
+    <button
+      type="button"
+      aria-label={`${isCopied === null ? copy : isCopied ? copied : notCopied} ${text}`}
+      className="inline-flex min-h-6 items-center gap-1 hover:text-text"
+      onClick={copyText}
+    >
+      {code}
+      <CopyIcon isCopied={isCopied} size={14} />
+    </button>
   );
 }
 

@@ -8,10 +8,10 @@ import { useLanguage } from '../../app/language.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Page, TextLink } from '../../ui/layout.tsx';
 import { LoadedPage } from '../../ui/loaded.tsx';
-import { shortId } from '../../ui/object-links.tsx';
 import { StatusPill } from '../../ui/status.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { LocalTime } from '../../ui/time.tsx';
+import { CopyId } from '../../ui/value.tsx';
 import { useArtifacts } from './artifacts.tsx';
 import { Banner } from './banner.tsx';
 import { Inspector } from './inspector.tsx';
@@ -56,7 +56,7 @@ const shownQueueMs = 1_000;
 function RunMeta({ run, timeline }: { run: Run; timeline: TimelineModel }) {
   const { words, format, duration } = useLanguage();
   return (
-    <span className="flex flex-wrap gap-x-1.5 *:not-last:after:ms-1.5 *:not-last:after:content-['·']">
+    <span className="flex flex-wrap gap-x-1.5 gap-y-1 *:not-last:after:ms-1.5 *:not-last:after:content-['·']">
       <StartedBy run={run} />
       <span>
         <TextLink to="/workflows/$workflowId/{-$tab}" params={{ workflowId: run.workflowId }}>
@@ -68,7 +68,7 @@ function RunMeta({ run, timeline }: { run: Run; timeline: TimelineModel }) {
         {run.startedAt === null ? words.run.queued : words.run.started} <LocalTime at={run.startedAt ?? run.queuedAt} />
       </span>
       <span>
-        <code title={run.id}>{shortId(run.id)}</code>
+        <CopyId id={run.id} />
       </span>
       {run.attempt > 1 && <span>{format(words.run.attempt, { count: run.attempt })}</span>}
       <span>

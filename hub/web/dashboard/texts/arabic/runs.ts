@@ -20,7 +20,7 @@ export const runs: typeof english = {
   period: 'الفترة',
   anyPeriod: 'أي وقت',
   periods: { '1h': 'آخر ساعة', '24h': 'آخر 24 ساعة', '7d': 'آخر 7 أيام', '30d': 'آخر 30 يومًا' },
-  idOrCode: 'بداية المعرّف أو رمز الخطأ',
+  idOrCode: 'المعرّف كاملًا أو بدايته، أو رمز الخطأ',
   remove: 'إزالة عامل التصفية {name}',
   chooseWorkflow: 'اختيار سير عمل',
   chooseNode: 'اختيار جهاز',

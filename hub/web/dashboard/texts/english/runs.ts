@@ -18,7 +18,7 @@ export const runs = {
   period: 'Period',
   anyPeriod: 'Any time',
   periods: { '1h': 'Last hour', '24h': 'Last 24 hours', '7d': 'Last 7 days', '30d': 'Last 30 days' },
-  idOrCode: 'Start of an id, or error code',
+  idOrCode: 'Whole id or its start, or error code',
   remove: 'Remove filter {name}',
   chooseWorkflow: 'Choose a workflow',
   chooseNode: 'Choose a node',

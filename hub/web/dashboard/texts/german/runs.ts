@@ -20,7 +20,7 @@ export const runs: typeof english = {
   period: 'Zeitraum',
   anyPeriod: 'Beliebige Zeit',
   periods: { '1h': 'Letzte Stunde', '24h': 'Letzte 24 Stunden', '7d': 'Letzte 7 Tage', '30d': 'Letzte 30 Tage' },
-  idOrCode: 'Anfang einer ID oder Fehlercode',
+  idOrCode: 'Ganze ID oder ihr Anfang, oder Fehlercode',
   remove: 'Filter {name} entfernen',
   chooseWorkflow: 'Workflow auswählen',
   chooseNode: 'Rechner auswählen',
