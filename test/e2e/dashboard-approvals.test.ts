@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { workflows } from '../../shared/contract/automations/workflows.ts';
 import { accessibilityViolations } from '../fixtures/companion-window.ts';
 import { startCompanion } from '../fixtures/companion.ts';
@@ -9,6 +10,7 @@ import type { Client } from '../fixtures/contract-client.ts';
 import { canOpenDashboard, openDashboard, startDashboardBrowser } from '../fixtures/dashboard.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
+import { copyApproval } from '../fixtures/stage/automations.ts';
 
 const password = 'correct horse battery';
 const bob = 'bob@harbour.example';
@@ -244,6 +246,31 @@ describe.skipIf(!canOpenDashboard)('approvals in the dashboard (needs Chromium)'
     const { refusal } = await read(id);
     await panel.getByText(refusal?.message ?? 'no refusal').waitFor();
     expect(await panel.getByRole('button').count()).toBe(0);
+  });
+
+  test('the menu shows and reads out 99+ from 100 approvals on', async () => {
+    const own = await hub.workspace();
+    const { id } = await own.session.call('createAutomationWorkflow', {
+      body: { name: 'ask', stepsJson: [{ type: 'approval', title: 'Send it?' }] },
+    });
+    const { runId } = startedRun(await own.session.call('runAutomationWorkflow', { params: { id } }));
+    await own.session.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    await copyApproval(hub.database, runId, { copies: 98, request: {} });
+    const link = async (page: Page, name: string) => {
+      const found = page.getByRole('navigation', { name: 'Main menu' }).getByRole('link', { name, exact: true });
+      await found.waitFor();
+      return found.textContent();
+    };
+    await using before = await open('/app/runs', { session: own.jwt });
+    expect(await link(before.page, 'Approvals 99 waiting')).toBe('Approvals99');
+    await own.session.call('runAutomationWorkflow', { params: { id } });
+    expect(await link(before.page, 'Approvals 99+ waiting')).toBe('Approvals99+');
+    await own.session.call('runAutomationWorkflow', { params: { id } });
+    await expect
+      .poll(async () => (await own.session.call('listAutomationApprovals', { query: { limit: 100 } })).meta.nextCursor)
+      .not.toBeNull();
+    await using after = await open('/app/runs', { session: own.jwt });
+    expect(await link(after.page, 'Approvals 99+ waiting')).toBe('Approvals99+');
   });
 
   test('the first of two approvers reads only that others still have to approve, also later and in the run', async () => {

@@ -46,8 +46,8 @@ function Badge({ count, label, isAtLeast = false }: { count: number; label: stri
   );
 }
 
-/** Pending approvals that are read for the badge at most. It counts those that the user can decide. */
-const countedApprovals = 100;
+/** The badge counts the approvals that the user can decide, up to this number. */
+const maxCountedApprovals = 99;
 
 /** The links to the pages, with the numbers of approvals and conversations that wait. */
 export function Navigation({ onNavigate }: { onNavigate: () => void }) {
@@ -58,9 +58,10 @@ export function Navigation({ onNavigate }: { onNavigate: () => void }) {
   const hasChat = entitlements?.conversations_suite === true;
   const hasAutomations = entitlements?.automations === true;
   const approvals = useQuery({
-    ...query('listAutomationApprovalSummaries', { query: { status: 'pending', limit: countedApprovals } }),
+    ...query('listAutomationApprovalSummaries', { query: { status: 'pending', limit: maxCountedApprovals + 1 } }),
     enabled: hasAutomations,
   });
+  const decidable = approvals.data?.data.filter(({ canDecide }) => canDecide).length ?? 0;
   const inbox = useQuery({
     ...query('countInboxConversations', { params: { tenantId } }),
     enabled: hasChat,
@@ -75,8 +76,8 @@ export function Navigation({ onNavigate }: { onNavigate: () => void }) {
       icon: ShieldCheck,
       badge: (
         <Badge
-          count={approvals.data?.data.filter(({ canDecide }) => canDecide).length ?? 0}
-          isAtLeast={approvals.data?.meta.nextCursor !== null}
+          count={Math.min(decidable, maxCountedApprovals)}
+          isAtLeast={decidable > maxCountedApprovals || approvals.data?.meta.nextCursor !== null}
           label={common.waitingCount}
         />
       ),
