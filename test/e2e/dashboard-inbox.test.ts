@@ -821,6 +821,38 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
       .toEqual(['First', 'Second', 'Third']);
   });
 
+  test('a text that a closed tab was sending returns to the draft, and is removed when it is older than a week', async () => {
+    const maria = await visitor('Closed tab');
+    await maria.say('Hello?');
+    await using tab = await openConversation(maria.conversationId);
+    const { page } = tab;
+    await messages(page).getByText('Hello?').waitFor();
+    const findKey = `Object.keys(localStorage).find((name) => name.endsWith('${maria.conversationId}'))`;
+    const reopenWith = async (daysAgo: number) => {
+      await reply(page).fill('x');
+      await page.getByText('Draft saved').waitFor();
+      const stored = await page.evaluate<string>(`localStorage.getItem(${findKey})`);
+      const name = await page.evaluate<string>(findKey);
+      const draft = JSON.parse(stored) as { reply: object };
+      const blank = { ...draft.reply, content: '' };
+      const sentAt = new Date(Date.now() - daysAgo * 86_400_000).toISOString();
+      const left = { ...blank, kind: 'reply', content: 'Left behind', clientId: `c${daysAgo}`, sentAt };
+      // The page stores its draft again when it is hidden, so the text is stored after it was left.
+      await page.goto('about:blank');
+      await page.goto(`${hub.url}/healthz`);
+      await page.evaluate(
+        `localStorage.setItem(${JSON.stringify(name)}, ${JSON.stringify(JSON.stringify({ ...draft, reply: blank, outgoing: [left] }))})`,
+      );
+      await page.goto(`${hub.url}/app/inbox?conversation=${maria.conversationId}`);
+      await messages(page).getByText('Hello?').waitFor();
+    };
+    await reopenWith(6);
+    await expect.poll(() => reply(page).inputValue()).toContain('Left behind');
+    await reopenWith(8);
+    await expect.poll(() => page.evaluate('JSON.stringify({ ...localStorage })')).not.toContain('Left behind');
+    expect(await reply(page).inputValue()).not.toContain('Left behind');
+  });
+
   test('when the first of two texts is refused because of a newer reply, that reply shows as unread', async () => {
     const maria = await visitor('Refused twice');
     await maria.say('Hello?');

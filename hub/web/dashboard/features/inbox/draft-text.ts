@@ -70,19 +70,28 @@ export function withoutReturned(text: DraftText, { content, files }: DraftText):
   };
 }
 
+/** After this time, the conversation may no longer show that a text of a closed tab arrived, so it would be sent twice. */
+const maxOutgoingAgeMs = 7 * 24 * 3_600_000;
+
 /**
  * Reads what the browser kept. Files cannot be kept: the hub deletes those of no message. A text that was being sent is
- * part of the draft again, unless another tab still sends it.
+ * part of the draft again, unless another tab still sends it, or its tab was closed more than a week ago.
  */
-export function readStoredDraft(value: string | null, outgoing?: 'without outgoing'): StoredDraft | null {
+export function readStoredDraft(
+  value: string | null,
+  { isSentElsewhere = false, now = Date.now() }: { isSentElsewhere?: boolean; now?: number } = {},
+): (StoredDraft & { hasExpired: boolean }) | null {
   try {
     const stored = JSON.parse(value ?? 'null') as StoredDraft | null;
     if (typeof stored?.reply?.content !== 'string' || typeof stored.note?.content !== 'string') return null;
     // Dashboards before November 28, 2026 kept one text or null.
-    const sending = [stored.outgoing ?? []].flat().map((each) => ({ ...each, files: [] }));
+    const all = [stored.outgoing ?? []].flat();
+    const sending = all
+      .filter(({ sentAt }) => now - Date.parse(sentAt) < maxOutgoingAgeMs)
+      .map((each) => ({ ...each, files: [] }));
     const textOf = (kind: DraftKind): DraftText => {
       const text = { ...stored[kind], files: [], uploads: 0 };
-      return outgoing === undefined ? joinOutgoing(sending, kind, text) : text;
+      return isSentElsewhere ? text : joinOutgoing(sending, kind, text);
     };
     return {
       ...stored,
@@ -90,6 +99,7 @@ export function readStoredDraft(value: string | null, outgoing?: 'without outgoi
       reply: textOf('reply'),
       note: textOf('note'),
       isSaved: stored.isSaved && sending.length === 0,
+      hasExpired: sending.length < all.length,
     };
   } catch {
     return null;

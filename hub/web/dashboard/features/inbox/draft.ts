@@ -79,6 +79,7 @@ export class Draft {
       outgoing: [],
       problem: null,
     });
+    if (stored?.hasExpired === true) this.#keep();
     this.flush();
   }
 
@@ -122,7 +123,7 @@ export class Draft {
   noteStored(value: string | null): void {
     const { isSaved, outgoing } = this.store.state;
     if (!isSaved || outgoing.length > 0) return;
-    const stored = readStoredDraft(value, 'without outgoing');
+    const stored = readStoredDraft(value, { isSentElsewhere: true });
     this.#saved = stored?.saved ?? this.#saved;
     this.#set({ reply: stored?.reply ?? emptyText, note: stored?.note ?? emptyText });
   }
