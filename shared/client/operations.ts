@@ -3024,7 +3024,7 @@ export interface ModelHealth {
   since: string | null;
   /** For a paused model, the time from which one call tries it again; otherwise null */
   retryAt: string | null;
-  /** Whether a call or a test of the workspace was answered in about the last 24 hours, since the provider, address, name or key was last changed. A call that was under way during the change also counts. A `healthy` model without an answer has not shown that it works */
+  /** Whether a call or a test of the workspace was answered in about the last 24 hours with the present provider, address, name and key. A call that was under way when they changed does not count. A `healthy` model without an answer has not shown that it works */
   answered: boolean;
 }
 

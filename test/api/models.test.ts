@@ -407,6 +407,26 @@ test('a model has answered only after an answer with its present key, by a call 
   expect(await answered(), 'another order keeps what is known').toEqual([true, false]);
 });
 
+test('an answer to a call with the old key or address does not count for the new one, and counts again for the old one', async () => {
+  const answered = async () => (await healthOf()).map((health) => health.answered);
+  const answer = Promise.withResolvers<string>();
+  first.reply = () => answer.promise;
+  const late = invoke(hubs[1]);
+  await expect.poll(() => first.requests.length).toBe(1);
+  await put('another-key');
+  answer.resolve('an answer');
+  expect(outcomesOf(await late)).toEqual(['alpha answered']);
+  expect(await answered()).toEqual([false, false]);
+  const [model] = (await workspace.api.call('getAutomationModels', {})).models;
+  const moved = { id: 'first', provider: 'openai-compatible', model: model?.model ?? '', apiKey: 'k' } as const;
+  await workspace.api.call('putAutomationModels', {
+    body: { models: [{ ...moved, baseUrl: second.baseUrl }], order: ['first'] },
+  });
+  expect(await answered()).toEqual([false]);
+  await put('k');
+  expect(await answered()).toEqual([true, false]);
+});
+
 test('a test returns what the provider says about the key, and no secret', async () => {
   await put('a-secret-key');
   first.reply = () => ({ status: 401, error: { message: 'This key was revoked: a-secret-key' } });

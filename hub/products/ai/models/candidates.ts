@@ -4,8 +4,6 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import type { Inference, ModelBinding } from '../../../platform/inference/inference.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
-import { answersOf } from '../usage/index.ts';
-import type { Answers } from '../usage/index.ts';
 import { hubScope } from './breaker-store.ts';
 import type { BreakerKey, BreakerView } from './breaker-store.ts';
 import { fingerprintOf } from './breakers.ts';
@@ -23,6 +21,8 @@ export interface OwnModel {
 /** A model that may be called, with its prices. */
 export interface PricedCandidate extends Candidate {
   prices: ModelPrices | null;
+  /** Fingerprint of provider, address, model and key. */
+  connection: string;
 }
 
 type StoredModel = (typeof modelConfigs.$inferSelect)['models'][number];
@@ -104,16 +104,19 @@ export class Candidates {
   }
 
   /** Whether calls of a model of the workspace succeed. */
-  healthOf(row: ModelsRow | undefined, tenantId: string, model: StoredModel, answers: Answers): ModelHealth {
-    const { view } = this.#breaker(row, { scope: tenantId, tenantId, modelId: model.id }, this.#bindingOf(model));
-    const count = answersOf(answers, { modelId: model.id, model: model.model }, model.earlierAnswers);
-    return { ...healthOf(view), answered: count > 0 };
+  healthOf(
+    row: ModelsRow | undefined,
+    tenantId: string,
+    model: StoredModel,
+    answered: ReadonlySet<string>,
+  ): ModelHealth {
+    const key = { scope: tenantId, tenantId, modelId: model.id };
+    return modelHealthOf(this.#breaker(row, key, this.#bindingOf(model)), answered);
   }
 
   /** Whether calls of the hub's own model succeed, in all workspaces, and whether it answered this one. */
-  healthOfOwn(row: ModelsRow | undefined, own: OwnModel, answers: Answers): ModelHealth {
-    const { view } = this.#breaker(row, keyOfOwn(own), own.binding);
-    return { ...healthOf(view), answered: answersOf(answers, { modelId: '', model: own.binding.model }) > 0 };
+  healthOfOwn(row: ModelsRow | undefined, own: OwnModel, answered: ReadonlySet<string>): ModelHealth {
+    return modelHealthOf(this.#breaker(row, keyOfOwn(own), own.binding), answered);
   }
 
   #bindingOf({ provider, baseUrl, model, sealedKey }: StoredModel): ModelBinding {
@@ -142,11 +145,12 @@ export class Candidates {
     breakerKey: Omit<BreakerKey, 'fingerprint'>,
     binding: ModelBinding,
     inference: Inference,
-  ): Omit<Candidate, 'modelId'> {
+  ): Omit<PricedCandidate, 'modelId' | 'prices'> {
     const { breakers } = this.#deps;
     const { key, view } = this.#breaker(row, breakerKey, binding);
     return {
       name: breakerKey.modelId,
+      connection: key.fingerprint,
       binding,
       inference,
       pausedMs: Math.max(0, view?.openMs ?? 0),
@@ -157,6 +161,11 @@ export class Candidates {
 }
 
 const keyOfOwn = ({ binding }: OwnModel) => ({ scope: hubScope, tenantId: null, modelId: binding.model });
+
+const modelHealthOf = (
+  { key, view }: { key: BreakerKey; view: BreakerView | null },
+  answered: ReadonlySet<string>,
+): ModelHealth => ({ ...healthOf(view), answered: answered.has(key.fingerprint) });
 
 function healthOf(view: BreakerView | null): Omit<ModelHealth, 'answered'> {
   if (view !== null && view.openUntil !== null)

@@ -7,7 +7,7 @@ import { modelConfigs } from './schema.ts';
 type ModelsRow = typeof modelConfigs.$inferSelect;
 
 /**
- * The authors of the models of a workspace and their order after a change. Prices and counts do not affect answers,
+ * The authors of the models of a workspace and their order after a change. Prices do not affect answers,
  * so they have no author.
  */
 export function authorsOfModels(
@@ -16,7 +16,7 @@ export function authorsOfModels(
   actor: string,
 ): FieldAuthors {
   const valuesOf = ({ models, order }: Pick<ModelsRow, 'models' | 'order'>) => ({
-    models: models.map(({ prices: _prices, earlierAnswers: _answers, ...model }) => model),
+    models: models.map(({ prices: _prices, ...model }) => model),
     order,
   });
   const earlier = before === undefined ? null : { values: valuesOf(before), authors: before.authors };

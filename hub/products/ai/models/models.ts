@@ -9,7 +9,7 @@ import { assertVersion } from '../../../platform/http/routing/if-match.ts';
 import type { ExpectedVersion } from '../../../platform/http/routing/if-match.ts';
 import type { ModelBinding } from '../../../platform/inference/inference.ts';
 import { changesOf, recordAudit } from '../../core/audit/index.ts';
-import { costMicrosOf, latestAnswersOf, readAnswers, reserve } from '../usage/index.ts';
+import { costMicrosOf, readAnsweredConnections, reserve } from '../usage/index.ts';
 import type { Tokens, UsageLedger } from '../usage/index.ts';
 import { promptTokens } from './call-usage.ts';
 import { Candidates, keyPurpose } from './candidates.ts';
@@ -88,21 +88,21 @@ export class Ai {
   }
 
   async getModels(tenantId: string): Promise<ModelsResponse> {
-    const [{ row, models, order, fallback }, answers] = await Promise.all([
+    const [{ row, models, order, fallback }, answered] = await Promise.all([
       this.configuredModels(tenantId),
-      this.#deps.db.read(tenantId, (tx) => readAnswers(tx, tenantId)),
+      this.#deps.db.read(tenantId, (tx) => readAnsweredConnections(tx, tenantId)),
     ]);
     return {
       models: models.map((stored) => {
-        const { sealedKey, prices = null, earlierAnswers: _answers, ...model } = stored;
-        const health = this.#candidates.healthOf(row, tenantId, stored, answers);
+        const { sealedKey, prices = null, ...model } = stored;
+        const health = this.#candidates.healthOf(row, tenantId, stored, answered);
         return { ...model, prices, apiKeySet: sealedKey !== null, health };
       }),
       order,
       fallback: fallback && {
         model: fallback.binding.model,
         prices: fallback.prices,
-        health: this.#candidates.healthOfOwn(row, fallback, answers),
+        health: this.#candidates.healthOfOwn(row, fallback, answered),
       },
       version: row?.version ?? 0,
       updatedAt: row?.updated_at?.toISOString() ?? null,
@@ -117,22 +117,17 @@ export class Ai {
       const [before] = await tx.select().from(modelConfigs).where(eq(modelConfigs.tenantId, tenantId)).for('update');
       const version = before?.version ?? 0;
       assertVersion(expected, version, 'list of models');
-      const answers = await readAnswers(tx, tenantId);
       const models = body.models.map(({ apiKey, baseUrl, prices = null, ...model }) => {
         // A key is reused only for the same provider and address, so that it is never sent elsewhere.
         const known = before?.models.find(
           ({ id, provider, baseUrl: url }) =>
             id === model.id && provider === model.provider && url === (baseUrl ?? null),
         );
-        const isSame = apiKey === undefined && known?.model === model.model;
         return {
           ...model,
           prices,
           baseUrl: baseUrl ?? null,
           sealedKey: apiKey === undefined ? (known?.sealedKey ?? null) : this.#deps.secrets.seal(keyPurpose, apiKey),
-          earlierAnswers: isSame
-            ? known.earlierAnswers
-            : latestAnswersOf(answers, { modelId: model.id, model: model.model }),
         };
       });
       const authors = authorsOfModels(before, { models, order: body.order }, actor);
@@ -273,9 +268,9 @@ export class Ai {
     }
   }
 
-  #count(tenantId: string, { modelId, binding, prices }: PricedCandidate, call: EndedCall): void {
+  #count(tenantId: string, { modelId, binding, prices, connection }: PricedCandidate, call: EndedCall): void {
     const { outcome, ms, usage } = call;
-    const micros = this.#deps.ledger.add({ tenantId, modelId, model: binding.model, prices, ...call });
+    const micros = this.#deps.ledger.add({ tenantId, modelId, model: binding.model, connection, prices, ...call });
     this.#deps.onCall({
       provider: binding.provider,
       owner: modelId === null ? 'hub' : 'workspace',

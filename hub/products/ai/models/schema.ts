@@ -12,7 +12,6 @@ import {
   version,
 } from '../../../platform/db/tenancy.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
-import type { EarlierAnswers } from '../usage/index.ts';
 import type { BreakerState } from './breaker.ts';
 
 /** Models of a workspace. Their API keys are sealed. */
@@ -29,8 +28,6 @@ export const modelConfigs = pgTable(
           model: string;
           sealedKey: string | null;
           prices?: ModelPrices | null;
-          /** The last hour with answers before its connection changed, and how many. Usage is counted by hour. */
-          earlierAnswers?: EarlierAnswers | undefined;
         }[]
       >()
       .notNull(),

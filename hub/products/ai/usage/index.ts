@@ -1,8 +1,7 @@
 export type { Tokens } from './cost.ts';
 export { costMicrosOf } from './cost.ts';
 export type { UsageLedger } from './ledger.ts';
-export { answersOf, latestAnswersOf, readAnswers, readModelHealth } from './model-health.ts';
-export type { Answers, EarlierAnswers } from './model-health.ts';
+export { readAnsweredConnections, readModelHealth } from './model-health.ts';
 export { createUsage } from './product.ts';
 export { reserve } from './reservations.ts';
 export { SpeechMeter } from './speech-meter.ts';

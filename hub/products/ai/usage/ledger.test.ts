@@ -27,6 +27,7 @@ const call = (of = tenantId, outcome = 'answered') => ({
   tenantId: of,
   modelId: 'main',
   model: 'alpha',
+  connection: 'first',
   prices,
   outcome,
   ms: 300,

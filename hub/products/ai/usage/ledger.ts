@@ -18,6 +18,8 @@ export interface UsedCall {
   /** Null for the model of the hub. */
   modelId: string | null;
   model: string;
+  /** Fingerprint of the provider, address, model and key of the call. */
+  connection: string;
   prices: ModelPrices | null;
   outcome: string;
   ms: number;
@@ -65,7 +67,7 @@ export class UsageLedger implements AsyncDisposable {
 
   /** Adds a call to the next batch without waiting. Returns its cost in millionths of the currency. */
   add(call: UsedCall): bigint {
-    const { tenantId, modelId, model, prices, outcome, ms, usage, isEstimated } = call;
+    const { tenantId, modelId, model, connection, prices, outcome, ms, usage, isEstimated } = call;
     const cost = prices === null ? 0n : costMicrosOf(usage, prices);
     const currency = prices?.currency ?? '';
     const key = JSON.stringify([tenantId, modelId, model, currency]);
@@ -83,6 +85,7 @@ export class UsageLedger implements AsyncDisposable {
       cost_micros: 0n,
       outcomes: {},
       latency: {},
+      connections: {},
     };
     this.#next.sums.set(key, sum);
     const isAnswered = outcome === 'answered';
@@ -93,8 +96,11 @@ export class UsageLedger implements AsyncDisposable {
     sum.output_tokens += usage.outputTokens;
     sum.cost_micros += cost;
     sum.outcomes[outcome] = (sum.outcomes[outcome] ?? 0) + 1;
-    const bucket = bucketOf(ms);
-    if (isAnswered) sum.latency[bucket] = (sum.latency[bucket] ?? 0) + 1;
+    if (isAnswered) {
+      const bucket = bucketOf(ms);
+      sum.latency[bucket] = (sum.latency[bucket] ?? 0) + 1;
+      sum.connections[connection] = (sum.connections[connection] ?? 0) + 1;
+    }
     this.#write();
     return cost;
   }

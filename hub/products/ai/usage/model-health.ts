@@ -55,49 +55,13 @@ export async function readModelHealth(tx: Transaction, tenantId: string, from: D
   }));
 }
 
-/** Answered calls of the models of a workspace, by hour. */
-export type Answers = { modelId: string; model: string; hour: Date; answers: number }[];
-
-/** Answered calls of the last 24 hours, tests included. The ID of the hub's own model is empty. */
-export async function readAnswers(tx: Transaction, tenantId: string): Promise<Answers> {
-  const { rows } = await tx.query<{ model_id: string; model: string; hour: Date; answers: string }>(
-    'read_model_answers',
-    `SELECT model_id, model, hour, sum((outcomes->>'answered')::bigint)::text AS answers FROM ai_usage
-     WHERE tenant_id = $1 AND hour >= now() - interval '25 hours' AND outcomes ? 'answered' GROUP BY model_id, model, hour`,
+/** Fingerprints of the connections that answered a call of the workspace in about the last 24 hours, tests included. */
+export async function readAnsweredConnections(tx: Transaction, tenantId: string): Promise<ReadonlySet<string>> {
+  const { rows } = await tx.query<{ connection: string }>(
+    'read_answered_connections',
+    `SELECT DISTINCT jsonb_object_keys(connections) AS connection FROM ai_usage
+     WHERE tenant_id = $1 AND hour >= now() - interval '25 hours'`,
     [tenantId],
   );
-  return rows.map(({ model_id, model, hour, answers }) => ({
-    modelId: model_id,
-    model,
-    hour,
-    answers: Number(answers),
-  }));
-}
-
-/** Answers of a model up to a change of its connection: those of the latest hour with answers. */
-export interface EarlierAnswers {
-  hour: string;
-  answers: number;
-}
-
-interface ModelName {
-  modelId: string;
-  model: string;
-}
-
-const rowsOf = (answers: Answers, { modelId, model }: ModelName) =>
-  answers.filter((row) => row.modelId === modelId && row.model === model);
-
-/** What a changed model remembers, so that earlier answers do not count for it; undefined without any. */
-export function latestAnswersOf(answers: Answers, name: ModelName): EarlierAnswers | undefined {
-  const [latest] = rowsOf(answers, name).toSorted((a, b) => b.hour.getTime() - a.hour.getTime());
-  return latest === undefined ? undefined : { hour: latest.hour.toISOString(), answers: latest.answers };
-}
-
-/** Counts the answers of a model, without those before its connection last changed. */
-export function answersOf(answers: Answers, name: ModelName, earlier?: EarlierAnswers): number {
-  const since = earlier === undefined ? 0 : Date.parse(earlier.hour);
-  const counted = rowsOf(answers, name).filter(({ hour }) => hour.getTime() >= since);
-  const before = counted.some(({ hour }) => hour.getTime() === since) ? (earlier?.answers ?? 0) : 0;
-  return counted.reduce((total, row) => total + row.answers, -before);
+  return new Set(rows.map(({ connection }) => connection));
 }

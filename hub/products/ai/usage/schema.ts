@@ -39,6 +39,8 @@ export const aiUsage = pgTable(
     outcomes: jsonb('outcomes').$type<Record<string, number>>().notNull(),
     /** Number of answered calls by latency, in the buckets of a `Histogram`. */
     latency: jsonb('latency').$type<Record<string, number>>().notNull(),
+    /** Number of answered calls by the fingerprint of the connection: provider, address, model and key. */
+    connections: jsonb('connections').$type<Record<string, number>>().notNull().default({}),
   },
   (table) => [
     unique('ai_usage_hour').on(table.tenantId, table.hour, table.modelId, table.model, table.currency),
