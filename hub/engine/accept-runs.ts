@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
-import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { newId } from '../platform/ids.ts';
 import { currentTraceParent } from '../platform/observability/tracing/trace-context.ts';
@@ -191,7 +190,7 @@ export async function wakeRuns(
     [runIds, awaited],
   );
   for (const row of rows) {
-    noteWritten(tx, runRowsTopic(row.run_id));
+    tx.changed(runRowsTopic(row.run_id));
     noteWorkspaceChange(tx, row.tenant_id);
     enqueueRun(tx, row);
   }

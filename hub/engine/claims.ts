@@ -139,7 +139,7 @@ async function claimRuns(db: Database, runIds: readonly string[]): Promise<(Clai
   const due = new Map<string, ClaimedRun | 'locked'>();
   for (const { due_id: runId, ...run } of rows) due.set(runId, run.id === null ? 'locked' : run);
   for (const tenantId of new Set(rows.map(({ tenant_id: id }) => id)))
-    if (tenantId !== null) db.tellWritten(workspaceTopic(tenantId));
+    if (tenantId !== null) db.changed(workspaceTopic(tenantId));
   return runIds.map((runId) => {
     const found = due.get(runId) ?? null;
     // Whoever asks for it, too, does not hold it.

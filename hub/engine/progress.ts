@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { Batches } from '../platform/db/batches.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import { assertedText, isAssertionFailed } from '../platform/db/errors.ts';
-import { commitBehind, noteWritten } from '../platform/db/transaction.ts';
+import { commitBehind } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { runRowsTopic } from './accept-runs.ts';
 import { endsLock } from './line-locks.ts';
@@ -178,7 +178,7 @@ const endedWorkflows = (all: readonly Progress[]) => [
 /** What is written of runs that are moved on, one behind the other without waiting. */
 function writesOf(tx: Transaction, tenantId: string, items: readonly Item[]): Promise<unknown>[] {
   noteWorkspaceChange(tx, tenantId);
-  for (const { progress } of items) noteWritten(tx, runRowsTopic(progress.runId));
+  for (const { progress } of items) tx.changed(runRowsTopic(progress.runId));
   const all = items.map(({ progress }) => progress);
   return [
     writeSteps(tx, tenantId, items),

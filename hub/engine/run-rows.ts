@@ -5,7 +5,6 @@ import { TransactionConflict } from '../platform/db/database.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { nextFence } from '../platform/db/fence.ts';
 import { and, asc, desc, eq, gt, isNull, sql } from '../platform/db/orm.ts';
-import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { idBefore, newId } from '../platform/ids.ts';
 import { currentTraceParent } from '../platform/observability/tracing/trace-context.ts';
@@ -61,7 +60,7 @@ export async function lockRunTrees(tx: Transaction, tenantId: string, runIds: re
 /** Ends runs that are locked and have not ended: their workers, if any, lose the lease. */
 export async function markCancelled(tx: Transaction, tenantId: string, runIds: readonly string[]): Promise<void> {
   noteWorkspaceChange(tx, tenantId);
-  for (const id of runIds) noteWritten(tx, runRowsTopic(id));
+  for (const id of runIds) tx.changed(runRowsTopic(id));
   await tx.query(
     'cancel_runs',
     `UPDATE runs SET status = 'cancelled', finished_at = statement_timestamp(), wake_at = NULL, waits_for = NULL, lease_expires_at = NULL, fence = ${nextFence('fence')} WHERE id = ANY($1)`,

@@ -5,7 +5,6 @@ import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import { assertedText } from '../platform/db/errors.ts';
 import { nextFence } from '../platform/db/fence.ts';
-import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { heapOfText } from '../platform/process/memory-budget.ts';
 import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
@@ -110,7 +109,7 @@ export const waitsText = `(status = 'running' AND started_at IS NOT NULL AND wai
 
 /** Takes a run that the transaction has locked and that waits, by `waitsText`, as what it waited for has come; null when its workflow is gone. */
 export async function claimWaitingRun(tx: Transaction, runId: string): Promise<ClaimedRun | null> {
-  noteWritten(tx, runRowsTopic(runId));
+  tx.changed(runRowsTopic(runId));
   const { rows } = await tx.query<ClaimedRun>(
     'claim_waiting_run',
     `WITH claimed AS (
@@ -262,7 +261,7 @@ export async function writeLastStep(
 }
 
 function noteStepWritten(tx: Transaction, run: StepWriter['run']): void {
-  noteWritten(tx, runRowsTopic(run.id));
+  tx.changed(runRowsTopic(run.id));
   noteWorkspaceChange(tx, run.tenant_id);
 }
 
@@ -352,7 +351,7 @@ export interface RunAdvance {
 
 /** Moves a held run on past a step, or ends it: then no limit of its workflow changes before that is committed. @throws LeaseLost when somebody else has it. */
 export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advance: RunAdvance): Promise<void> {
-  noteWritten(tx, runRowsTopic(runId));
+  tx.changed(runRowsTopic(runId));
   const { rowCount } = await tx.query(
     'advance_run',
     `UPDATE runs SET next_step = $3, lost_leases = 0, error = $5, status = coalesce($4, status),

@@ -154,8 +154,9 @@ export async function openPlatform(
         : await connectRedisEvents(redisUrl, secrets, logger).catch(unreachable),
     ),
   );
+  db.onPublished((topic, payload) => events.publish(topic, payload));
   const live = stack.use(new LiveTopics(events));
-  db.onWritten((topic) => live.written(topic));
+  db.onChanged((topic) => live.changed(topic));
   const rateLimiter = stack.use(
     redisUrl === null
       ? new LeasingRateLimiter(createPostgresCounts(db))

@@ -579,6 +579,120 @@ test('jobs that a transaction enqueues are handed over once after its commit and
   expect(calls).toEqual(['one, two']);
 });
 
+test('events that a transaction publishes are delivered once, after its commit is visible and in their order among the effects, and never those that were rolled back', async () => {
+  await using own = new Database({
+    url: database.url,
+    maxConnections: 3,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  // Without a listener, events are dropped.
+  await own.system(async (tx) => tx.publish('without a listener', {}));
+  const calls: unknown[] = [];
+  own.onPublished((topic, payload) => calls.push([topic, payload]));
+  const visible: Promise<unknown[]>[] = [];
+  await own.system(async (tx) => {
+    tx.publish('first', { n: 1 });
+    tx.onCommit(() => {
+      calls.push('effect');
+      visible.push(settingsLike('published'));
+    });
+    await insertSetting(tx, 'published');
+    tx.publish('second', {});
+    expect(calls).toEqual([]);
+  });
+  expect(calls.splice(0)).toEqual([['first', { n: 1 }], 'effect', ['second', {}]]);
+  expect((await Promise.all(visible)).flat()).toHaveLength(1);
+  const rolledBack = own.system(async (tx) => {
+    tx.publish('rolled back', {});
+    throw new Error('refused');
+  });
+  expect(await settle(rolledBack)).toBeInstanceOf(Error);
+  let tries = 0;
+  await own.system(async (tx) => {
+    tries += 1;
+    tx.publish(`try ${tries}`, {});
+    if (tries === 1) await tx.query('', `DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40P01'; END $$`, []);
+  });
+  expect(calls.splice(0)).toEqual([['try 2', {}]]);
+  await own.joined(async (tx) => {
+    tx.publish('whole', {});
+    await own.system(async (part) => part.publish('part', {}));
+    const failed = own.system(async (part) => {
+      part.publish('failed part', {});
+      await own.system(async (nested) => nested.publish('nested in the failed part', {}));
+      throw new Error('refused');
+    });
+    expect(await settle(failed)).toBeInstanceOf(Error);
+    expect(calls).toEqual([]);
+  });
+  expect(calls.splice(0)).toEqual([
+    ['whole', {}],
+    ['part', {}],
+  ]);
+});
+
+test('an event of a transaction whose COMMIT is sent behind its statements is published after the commit, and not if a statement fails', async () => {
+  await using own = new Database({
+    url: database.url,
+    maxConnections: 3,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  const published: string[] = [];
+  const atPublish: Promise<unknown[]>[] = [];
+  own.onPublished((topic) => {
+    published.push(topic);
+    atPublish.push(settingsLike(topic));
+  });
+  const write = (key: string, statement: string) =>
+    own.system(async (tx) => {
+      tx.publish(key, {});
+      const statements = [insertSetting(tx, key), tx.query('', statement, [])];
+      commitBehind(tx);
+      const sent = published.length;
+      await Promise.all(statements);
+      return sent;
+    });
+  expect(await write('behind', 'SELECT 1')).toBe(0);
+  expect(await settle(write('behind-failed', 'SELECT 1 / 0'))).toBeInstanceOf(Error);
+  expect(published).toEqual(['behind']);
+  expect((await Promise.all(atPublish)).flat()).toHaveLength(1);
+});
+
+test('each topic whose rows a transaction changed is passed on once after its commit, and never those that were rolled back', async () => {
+  await using own = new Database({
+    url: database.url,
+    maxConnections: 3,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  const topics: string[] = [];
+  own.onChanged((topic) => topics.push(topic));
+  await own.joined(async (tx) => {
+    for (const topic of ['a', 'b', 'a']) tx.changed(topic);
+    await own.system(async (part) => {
+      part.changed('a');
+      part.changed('c');
+    });
+    const failed = own.system(async (part) => {
+      part.changed('failed part');
+      throw new Error('refused');
+    });
+    expect(await settle(failed)).toBeInstanceOf(Error);
+    expect(topics).toEqual([]);
+  });
+  expect(topics.splice(0)).toEqual(['a', 'b', 'c']);
+  let tries = 0;
+  await own.system(async (tx) => {
+    tries += 1;
+    tx.changed(`try ${tries}`);
+    if (tries === 1) await tx.query('', `DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40P01'; END $$`, []);
+  });
+  own.changed('statement');
+  expect(topics).toEqual(['try 2', 'statement']);
+});
+
 test('an effect can begin a transaction on the only connection', async () => {
   await using small = new Database({
     url: database.url,
@@ -609,14 +723,19 @@ test('an effect that throws is reported, and neither fails its transaction nor k
   });
   const thrown = new Error('thrown by an effect');
   const calls: string[] = [];
+  const notPublished = new Error('thrown by a listener');
+  reporting.onPublished(() => {
+    throw notPublished;
+  });
   const result = await reporting.system(async (tx) => {
     tx.onCommit(() => {
       throw thrown;
     });
+    tx.publish('topic', {});
     tx.onCommit(() => calls.push('next'));
     await insertSetting(tx, 'effects-3');
     return 'done';
   });
-  expect([result, calls, errors]).toEqual(['done', ['next'], [thrown]]);
+  expect([result, calls, errors]).toEqual(['done', ['next'], [thrown, notPublished]]);
   expect(await settingsLike('effects-3')).toHaveLength(1);
 });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { isUuid } from '../../../shared/uuid.ts';
+import type { Events } from '../events/events.ts';
 import type { OutboxJob } from '../queue/queue.ts';
 import type { WorkRole } from './connection-proof.ts';
 import { ConnectionShares } from './connection-shares.ts';
@@ -62,7 +63,8 @@ export class Database implements AsyncDisposable {
   readonly #reserveLockTimeoutMs: number;
   readonly #onEffectError: (error: unknown) => void;
   #closing = false;
-  #tellWritten: (topic: string) => void = () => undefined;
+  #onPublished: Events['publish'] = () => undefined;
+  #onChanged: (topic: string) => void = () => undefined;
   #onEnqueued: (jobs: OutboxJob[]) => void = () => undefined;
   #isDiskFull = false;
 
@@ -158,14 +160,19 @@ export class Database implements AsyncDisposable {
     for (const pool of [this.#pool, this.#systemPool]) (await pool.connect()).release();
   }
 
-  /** Tells that a statement by `systemStatement` wrote rows of a topic; of a transaction, `noteWritten` does. */
-  tellWritten(topic: string): void {
-    this.#tellWritten(topic);
+  /** Wakes the followers of a topic whose rows a `systemStatement` changed, as `Transaction.changed` does. */
+  changed(topic: string): void {
+    this.#onChanged(topic);
   }
 
-  /** Says who hears of each topic of which this process committed rows. */
-  onWritten(listener: (topic: string) => void): void {
-    this.#tellWritten = listener;
+  /** Sets who receives the topics whose rows committed transactions have changed. */
+  onChanged(listener: (topic: string) => void): void {
+    this.#onChanged = listener;
+  }
+
+  /** Sets who receives the events that committed transactions have published. */
+  onPublished(listener: Events['publish']): void {
+    this.#onPublished = listener;
   }
 
   /** Sets who receives the jobs that committed transactions have enqueued. Without a listener they stay in the outbox. */
@@ -224,8 +231,8 @@ export class Database implements AsyncDisposable {
     };
     const { answer, pending } = await this.#repeat(() => this.#once(beginOf, work, readOnly, scope.tenantId));
     // The connection of a transaction that wrote is free again, so an effect may begin another transaction.
-    for (const topic of pending.topics) this.#runEffect(() => this.#tellWritten(topic));
-    for (const effect of pending.effects) this.#runEffect(effect);
+    for (const topic of pending.topics) this.#runEffect(() => this.#onChanged(topic));
+    for (const effect of pending.effects) this.#runEffect(() => effect(this.#onPublished));
     if (pending.jobs.length > 0) this.#runEffect(() => (collectJobs ?? this.#onEnqueued)(pending.jobs));
     return answer;
   }

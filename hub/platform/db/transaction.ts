@@ -1,4 +1,5 @@
 import type { PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg';
+import type { Events } from '../events/events.ts';
 import type { OutboxJob } from '../queue/queue.ts';
 import { isInFailedTransaction } from './errors.ts';
 import { drizzle } from './orm.ts';
@@ -18,6 +19,17 @@ export type Transaction = NodePgDatabase & {
    */
   onCommit: (effect: () => void) => void;
   /**
+   * Publishes an event to all processes after the commit, in the order of the calls, also among the effects. Dropped as
+   * an effect is.
+   */
+  publish: Events['publish'];
+  /**
+   * Marks rows of a topic of `LiveTopics` as changed. After the commit, the followers of the topic in all processes are
+   * woken, once for each transaction and topic. Unlike `publish`, it sends nothing when no process follows the topic, and
+   * at most one event per topic and 150 ms. Dropped as an effect is.
+   */
+  changed: (topic: string) => void;
+  /**
    * Hands a job, whose outbox row the transaction has written, to the outbox after the commit. Dropped as an effect is;
    * the row of a dropped job is rolled back with it.
    */
@@ -31,9 +43,10 @@ export type PreparedQuery = <Row extends QueryResultRow>(
 
 /** What has to wait for the commit of a transaction. */
 export interface Pending {
-  /** Topics of written rows. */
+  /** Topics of changed rows. */
   topics: Set<string>;
-  effects: (() => void)[];
+  /** Effects and events, in the order of the calls. */
+  effects: ((publish: Events['publish']) => void)[];
   jobs: OutboxJob[];
 }
 
@@ -41,11 +54,6 @@ const newPending = (): Pending => ({ topics: new Set(), effects: [], jobs: [] })
 
 const pendings = new WeakMap<Transaction, Pending>();
 const commits = new WeakMap<Transaction, () => void>();
-
-/** Notes that a transaction writes rows that somebody may follow live; `Database.onWritten` hears it after the commit. */
-export function noteWritten(tx: Transaction, topic: string): void {
-  pendings.get(tx)?.topics.add(topic);
-}
 
 /**
  * The same transaction for a part of it, which may be rolled back alone. What has to wait for the commit belongs to the
@@ -67,9 +75,19 @@ export function openPart(tx: Transaction): { part: Transaction; keep: () => void
 }
 
 /** The functions of a transaction that collect what has to wait for its commit. */
-const collectorOf = ({ effects, jobs }: Pending): Pick<Transaction, 'onCommit' | 'enqueue'> => ({
+const collectorOf = ({
+  topics,
+  effects,
+  jobs,
+}: Pending): Pick<Transaction, 'onCommit' | 'publish' | 'changed' | 'enqueue'> => ({
   onCommit: (effect) => {
     effects.push(effect);
+  },
+  publish: (topic, payload) => {
+    effects.push((publish) => publish(topic, payload));
+  },
+  changed: (topic) => {
+    topics.add(topic);
   },
   enqueue: (job) => {
     jobs.push(job);

@@ -5,7 +5,6 @@ import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { testSecrets } from '../../../test/fixtures/secrets.ts';
 import { unawaited } from '../../../test/fixtures/unawaited.ts';
 import { Database } from '../db/database.ts';
-import { noteWritten } from '../db/transaction.ts';
 import { newId } from '../ids.ts';
 import { LiveTopics } from './live-topics.ts';
 import { PostgresEvents } from './postgres-events.ts';
@@ -56,14 +55,14 @@ function startProcesses(publishIntervalMs = 5) {
 test('a commit wakes followers in this and in another process, and a rollback does not', async () => {
   using started = startProcesses();
   const [here, there] = started.processes;
-  db.onWritten((topic) => here.written(topic));
+  db.onChanged((topic) => here.changed(topic));
   using local = here.follow('a');
   using remote = there.follow('a');
   // This process publishes the topic only after it has received the interest of the other process.
   const write = (topic: string, fails = false) =>
     db
       .workspace(newId(), async (tx) => {
-        noteWritten(tx, topic);
+        tx.changed(topic);
         if (fails) throw new Error('rolled back');
       })
       .catch(() => undefined);
@@ -83,10 +82,10 @@ test('a commit wakes followers in this and in another process, and a rollback do
 test('a topic without followers is not published, and frequent writes are published at most once per interval', async () => {
   using started = startProcesses(40);
   const [here] = started.processes;
-  for (let index = 0; index < 100; index += 1) here.written('unfollowed');
+  for (let index = 0; index < 100; index += 1) here.changed('unfollowed');
   expect(started.published).toEqual([]);
   const follower = here.follow('often');
-  for (let index = 0; index < 100; index += 1) here.written('often');
+  for (let index = 0; index < 100; index += 1) here.changed('often');
   expect(started.published).toEqual(['live:often']);
   await expect.poll(() => started.published.length).toBe(2);
   await follower.next(never);

@@ -56,8 +56,8 @@ export class LiveTopics implements Disposable {
     this.#renewal.unref();
   }
 
-  /** Called after each commit that wrote rows of a topic. */
-  written(topic: string): void {
+  /** Called after each commit that changed rows of a topic. */
+  changed(topic: string): void {
     if (!this.#local.has(topic) && (this.#interest.get(topic) ?? 0) < performance.now()) return;
     const throttled = this.#throttled.get(topic);
     if (throttled === undefined) this.#publish(topic);

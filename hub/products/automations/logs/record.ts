@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../../shared/json.ts';
 import type { RowSink } from '../../../engine/skill.ts';
-import { noteWritten } from '../../../platform/db/transaction.ts';
 import { newId } from '../../../platform/ids.ts';
 
 export interface MessageRecord {
@@ -23,7 +22,7 @@ export const messageRecords: RowSink<MessageRecord> = {
   async insert(tx, records) {
     const [first] = records;
     if (first === undefined) return;
-    noteWritten(tx, messagesTopic(first.tenantId));
+    tx.changed(messagesTopic(first.tenantId));
     await tx.query(
       'insert_messages',
       `INSERT INTO messages (id, tenant_id, run_id, workflow_id, step_index, channel, recipient, status, summary)
@@ -51,7 +50,7 @@ export const logLines: RowSink<LogLine> = {
   async insert(tx, lines) {
     const [first] = lines;
     if (first === undefined) return;
-    noteWritten(tx, logsTopic(first.tenantId));
+    tx.changed(logsTopic(first.tenantId));
     await tx.query(
       'insert_logs',
       `INSERT INTO run_logs (id, tenant_id, run_id, workflow_id, step_index, level, message)

@@ -445,13 +445,13 @@ describe('the events of a workspace', () => {
     await expect.poll(() => readers.map(({ received }) => received.length)).toEqual([1, 1, 1, 1, 1]);
     const before = reads;
     await insertNode(database, 'one');
-    live.written(workspaceTopic(tenantId));
+    live.changed(workspaceTopic(tenantId));
     await expect.poll(() => readers.map((reader) => reader.names())).toEqual(Array.from({ length: 5 }, () => ['one']));
     expect(reads - before).toBe(1);
     for (const reader of readers) await reader.end();
     const after = reads;
     await insertNode(database, 'two');
-    live.written(workspaceTopic(tenantId));
+    live.changed(workspaceTopic(tenantId));
     await delay(50);
     expect(reads).toBe(after);
   });

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../../shared/json.ts';
 import { isCallOfStep, lockRuns, runRowsTopic } from '../../../engine/index.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { inArray } from '../../../platform/db/orm.ts';
-import { commitDurably, noteWritten } from '../../../platform/db/transaction.ts';
+import { commitDurably } from '../../../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts';
 import { nodeCommands } from '../schema.ts';
 import { gateProblem } from '../store.ts';
@@ -111,7 +111,7 @@ export async function leaseCommands(
         `UPDATE node_commands SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL WHERE id = ANY($1::uuid[])`,
         [refused.map(({ id }) => id)],
       );
-    for (const row of allowed) noteWritten(tx, runRowsTopic(row.run_id));
+    for (const row of allowed) tx.changed(runRowsTopic(row.run_id));
     // The lease of an action must survive a crash of the database. A read-only command can be leased again.
     if (allowed.some((row) => row.acts)) await commitDurably(tx);
     const commands = allowed.map((row) =>

@@ -177,7 +177,7 @@ export class DeviceSecrets {
     );
     const found = batch.map((): CheckedInDevice | null => null);
     for (const row of rows) {
-      if (!row.was_online) this.#db.tellWritten(workspaceTopic(row.tenant_id));
+      if (!row.was_online) this.#db.changed(workspaceTopic(row.tenant_id));
       found[row.position - 1] = { ...this.#deviceOf(row, batch), hasOpenCommands: row.has_open };
     }
     return found;
