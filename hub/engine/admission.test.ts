@@ -39,6 +39,7 @@ beforeAll(async () => {
   db = new Database({ url: database.url, maxConnections: 12, applicationName: 'test', onError: () => undefined });
   db.onEnqueued((jobs) => enqueued.push(...jobs));
   events = await PostgresEvents.connect(database.url, testSecrets, logger);
+  db.onPublished((topic, payload) => events.publish(topic, payload));
 });
 afterAll(async () => {
   await events[Symbol.asyncDispose]();
@@ -141,7 +142,7 @@ class Worker {
       db,
       events,
       skills: { find: () => skill, list: () => [skill] },
-      ...enginePorts(db, events),
+      ...enginePorts(db),
       logger,
     });
   }

@@ -32,6 +32,7 @@ beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 8, applicationName: 'test', onError: () => undefined });
   events = await PostgresEvents.connect(database.url, testSecrets, pino({ level: 'silent' }));
+  db.onPublished((topic, payload) => events.publish(topic, payload));
   const entitlements = Object.fromEntries(entitlementNames.map((name) => [name, true]));
   await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [
     tenantId,
@@ -67,7 +68,7 @@ async function accept(): Promise<string> {
 
 /** An engine whose model gives these answers in turn, and then FINAL. */
 function engineOf(skills: readonly Skill[], answers: string[], memory: MemoryBudget = newMemory()) {
-  const ports = enginePorts(db, events);
+  const ports = enginePorts(db);
   return new Engine({
     db,
     events,

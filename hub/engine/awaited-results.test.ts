@@ -33,6 +33,7 @@ beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 8, applicationName: 'test', onError: () => undefined });
   events = await PostgresEvents.connect(database.url, testSecrets, logger);
+  db.onPublished((topic, payload) => events.publish(topic, payload));
   await database.query(
     `insert into tenants (id, name, entitlements) values ($1, 'results', '{"automations":true,"ai_agent":true}')`,
     [tenantId],
@@ -153,14 +154,14 @@ function engineOf(memory: MemoryBudget, answers: string[] = []) {
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
   });
-  const ports = enginePorts(spied, events);
+  const ports = enginePorts(spied);
   const engine = new Engine({
     db: spied,
     events,
     logger,
     skills: { find: (id) => skills.find((skill) => skill.id === id), list: () => skills },
     ...ports,
-    nodes: nodePort(new NodeCommands({ db: spied, events }), 15),
+    nodes: nodePort(new NodeCommands({ db: spied }), 15),
     memory,
     validateOutputs: false,
     startChild: async (tx, { workflowId, ...request }) => {

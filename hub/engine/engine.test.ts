@@ -30,6 +30,7 @@ beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 8, applicationName: 'test', onError: () => undefined });
   events = await PostgresEvents.connect(database.url, testSecrets, logger);
+  db.onPublished((topic, payload) => events.publish(topic, payload));
   const entitlements = Object.fromEntries(entitlementNames.map((name) => [name, true]));
   await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [
     tenantId,
@@ -48,7 +49,7 @@ function engineWith(skill: DirectSkill, options: { validateOutputs?: boolean } =
     db,
     events,
     skills: { find: (id) => (id === skill.id ? skill : undefined), list: () => [skill] },
-    ...enginePorts(db, events),
+    ...enginePorts(db),
     ...options,
     logger,
   });
@@ -613,7 +614,7 @@ test('a call that goes out has its intent committed before, for which it holds n
     db,
     events,
     skills: { find: (id) => skills.find((skill) => skill.id === id), list: () => skills },
-    ...enginePorts(db, events),
+    ...enginePorts(db),
     logger,
   });
   const executing = engine.execute(runId, never, {

@@ -404,7 +404,6 @@ export class Engine {
     if (ends === null) return true;
     held.trace?.ended(ends, isFatal ? error?.code : undefined);
     this.#deps.onFinished(ends, (Date.now() - run.queued_at.getTime()) / 1000);
-    this.#deps.events.publish(runTopic(run.id), { status: ends });
     return false;
   }
 
@@ -546,6 +545,7 @@ export class Engine {
     let tries = 0;
     const begin = async (tx: Transaction): Promise<void> => {
       tries += 1;
+      if (status === 'waiting_approval') tx.publish(runTopic(run.id), { status });
       if (tries === 1 && beginAtOnce !== undefined && expected !== undefined) {
         const all = [suspendAtOnce(tx, held, run, until), beginAtOnce(tx), writeWait(tx, expected)];
         commitBehind(tx);
@@ -576,8 +576,6 @@ export class Engine {
       if (error instanceof StepFailure) return error;
       throw error;
     }
-    if (outcome.status === 'waiting_approval')
-      this.#deps.events.publish(runTopic(run.id), { status: 'waiting_approval' });
     return null;
   }
 

@@ -34,6 +34,7 @@ beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 8, applicationName: 'test', onError: () => undefined });
   events = await PostgresEvents.connect(database.url, testSecrets, logger);
+  db.onPublished((topic, payload) => events.publish(topic, payload));
 });
 afterAll(async () => {
   await events[Symbol.asyncDispose]();
@@ -108,7 +109,7 @@ function engineWith(skills: Skill[]): Engine {
     db,
     events,
     skills: { find: (id) => skills.find((skill) => skill.id === id), list: () => skills },
-    ...enginePorts(db, events),
+    ...enginePorts(db),
     logger,
   });
 }
@@ -292,7 +293,7 @@ async function workSlowly(
     db: slow,
     events,
     skills: { find: (id) => all.find((skill) => skill.id === id), list: () => all },
-    ...enginePorts(slow, events),
+    ...enginePorts(slow),
     logger,
   });
   await Promise.all(begun.map((run) => engine.execute(run, never)));

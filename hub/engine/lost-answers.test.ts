@@ -33,6 +33,7 @@ beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 8, applicationName: 'test', onError: () => undefined });
   events = await PostgresEvents.connect(database.url, testSecrets, logger);
+  db.onPublished((topic, payload) => events.publish(topic, payload));
   const entitlements = Object.fromEntries(entitlementNames.map((name) => [name, true]));
   await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [
     tenantId,
@@ -58,6 +59,7 @@ function breakingAfter(statement: string): { db: Database; broke: () => boolean 
       (tx) => {
         effects.length = 0;
         tx.onCommit = (effect) => effects.push(effect);
+        tx.publish = (topic, payload) => effects.push(() => events.publish(topic, payload));
         return work(tx);
       },
       ...options,
@@ -132,7 +134,7 @@ const engineOn = (breaking: Database, skills: readonly Skill[], more: Partial<En
     db: breaking,
     events,
     skills: { find: (id) => skills.find((skill) => skill.id === id), list: () => [...skills] },
-    ...enginePorts(breaking, events),
+    ...enginePorts(breaking),
     logger,
     ...more,
   });
@@ -160,8 +162,10 @@ test.each(['write_intents', 'advance_all_runs'])(
     const log = (message: string) => ({ type: 'log', message, level: 'info' });
     const runId = await accept([log('before'), { type: 'skill', skillId: calling.id, input: {} }, log('after')]);
     const { db: breaking, broke } = breakingAfter(statement);
+    const published: unknown[] = [];
+    using _published = events.subscribe(`run:${runId}`, ({ status }) => void published.push(status));
     await engineOn(breaking, [...logSkills(), calling]).execute(runId, never);
-    expect([broke(), calls, await statusOf(runId)]).toEqual([true, 1, 'succeeded']);
+    expect([broke(), calls, await statusOf(runId), published]).toEqual([true, 1, 'succeeded', ['succeeded']]);
     const lines = await database.query<{ message: string }>(
       'select message from run_logs where run_id = $1 order by step_index, id',
       [runId],
@@ -181,7 +185,7 @@ test('a command that was leased to a poll as its run let go, and of which nobody
   );
   const runId = await accept([{ type: 'skill', skillId: 'node.ping', input: { nodeId } }]);
   const { db: breaking, broke } = breakingAfter('suspend_run_at_once');
-  const commands = new NodeCommands({ db: breaking, events });
+  const commands = new NodeCommands({ db: breaking });
   const delivered: unknown[] = [];
   commands.waitingPolls.controller = { complete: (_poll, result) => delivered.push(result) > 0, wake: () => undefined };
   const poll = new WaitingPoll(
@@ -214,7 +218,7 @@ test('a tool result of an agent is written once when the connection breaks while
   const runId = await accept([{ type: 'agent', prompt: 'go', maxTurns: 5, toolProfileId: newId() }]);
   const { db: breaking, broke, settled } = breakingWithin('insert_logs');
   let turns = 0;
-  const { agents } = enginePorts(breaking, events);
+  const { agents } = enginePorts(breaking);
   const engine = engineOn(breaking, logSkills(), {
     agents: {
       ...agents,

@@ -125,8 +125,7 @@ export function dispatch(
     },
     beginAtOnce: (tx) => deps.nodes.dispatchAtOnce(tx, request()),
     async unheard(tx) {
-      await deps.nodes.takeBack(tx, id);
-      tx.onCommit(() => deps.nodes.announce(nodeId));
+      await deps.nodes.takeBack(tx, nodeId, id);
     },
     expected: { kind: 'node_command', commandId: id },
     durable: skill.command.acts,

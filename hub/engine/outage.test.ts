@@ -46,6 +46,7 @@ beforeAll(async () => {
     queryTimeoutMs: 10_000,
   });
   events = await PostgresEvents.connect(database.url, testSecrets, logger);
+  db.onPublished((topic, payload) => events.publish(topic, payload));
   const entitlements = Object.fromEntries(entitlementNames.map((name) => [name, true]));
   await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [
     tenantId,
@@ -64,7 +65,7 @@ function engineWith(skill: Skill, more: Partial<EngineDependencies> = {}): Engin
     db,
     events,
     skills: { find: (id) => (id === skill.id ? skill : undefined), list: () => [skill] },
-    ...enginePorts(db, events),
+    ...enginePorts(db),
     logger,
     ...more,
   });

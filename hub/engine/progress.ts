@@ -8,7 +8,7 @@ import { runRowsTopic } from './accept-runs.ts';
 import { endsLock } from './line-locks.ts';
 import { writeSunk } from './row-sink.ts';
 import type { SunkRow } from './skill.ts';
-import { attemptStartText } from './store.ts';
+import { attemptStartText, publishEnd } from './store.ts';
 import type { CallKey, CalledWith, Hold, Intent, RunAdvance, StepRecord } from './store.ts';
 
 /** Over 300 lines: the statements of one transaction, and the two ways to send them, are checked side by side. */
@@ -178,7 +178,10 @@ const endedWorkflows = (all: readonly Progress[]) => [
 /** What is written of runs that are moved on, one behind the other without waiting. */
 function writesOf(tx: Transaction, tenantId: string, items: readonly Item[]): Promise<unknown>[] {
   noteWorkspaceChange(tx, tenantId);
-  for (const { progress } of items) tx.changed(runRowsTopic(progress.runId));
+  for (const { progress } of items) {
+    tx.changed(runRowsTopic(progress.runId));
+    publishEnd(tx, progress.runId, progress.advance);
+  }
   const all = items.map(({ progress }) => progress);
   return [
     writeSteps(tx, tenantId, items),

@@ -33,6 +33,7 @@ beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 6, applicationName: 'test', onError: () => undefined });
   events = await PostgresEvents.connect(database.url, testSecrets, logger);
+  db.onPublished((topic, payload) => events.publish(topic, payload));
   await database.query(
     `insert into tenants (id, name, entitlements) values ($1, 'outputs', '{"automations":true,"ai_agent":true}')`,
     [tenantId],
@@ -64,7 +65,7 @@ function engine(more: Partial<EngineDependencies> = {}): Engine {
     db,
     events,
     skills: { find: () => skill, list: () => [skill] },
-    ...enginePorts(db, events),
+    ...enginePorts(db),
     logger,
     ...more,
   });
@@ -233,7 +234,7 @@ describe('the outputs of a run', () => {
     const others = ['a', 'b', 'c', 'd'].map((tenant) => memory.open(tenant));
     for (const other of others) expect(other.tryResize(3.5 * 1024 * 1024)).toBe(true);
     let turns = 0;
-    const ports = enginePorts(db, events);
+    const ports = enginePorts(db);
     const ran = engine({
       memory,
       agents: {
@@ -283,7 +284,7 @@ describe('the outputs of a run', () => {
     let granted: Promise<void> | undefined;
     let isGranted = false;
     let turns = 0;
-    const ports = enginePorts(db, events);
+    const ports = enginePorts(db);
     await engine({
       memory,
       agents: {

@@ -7,7 +7,7 @@ import { assertedText } from '../platform/db/errors.ts';
 import { nextFence } from '../platform/db/fence.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { heapOfText } from '../platform/process/memory-budget.ts';
-import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
+import { insertOutbox, runJobId, runRowsTopic, runTopic } from './accept-runs.ts';
 import { termColumns } from './definitions.ts';
 import type { RunTerms } from './definitions.ts';
 import { LeaseLost, StepFailure } from './failure.ts';
@@ -349,9 +349,15 @@ export interface RunAdvance {
   error: RunFailure | null;
 }
 
+/** Publishes the end of a run, if it ends, on the commit of the transaction. */
+export function publishEnd(tx: Transaction, runId: string, { ends }: Pick<RunAdvance, 'ends'>): void {
+  if (ends !== null) tx.publish(runTopic(runId), { status: ends });
+}
+
 /** Moves a held run on past a step, or ends it: then no limit of its workflow changes before that is committed. @throws LeaseLost when somebody else has it. */
 export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advance: RunAdvance): Promise<void> {
   tx.changed(runRowsTopic(runId));
+  publishEnd(tx, runId, advance);
   const { rowCount } = await tx.query(
     'advance_run',
     `UPDATE runs SET next_step = $3, lost_leases = 0, error = $5, status = coalesce($4, status),
@@ -370,18 +376,17 @@ export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advanc
  * Whether a run stands already where this would bring it, by a write of the same holder whose answer was lost. Locks the run first: whoever
  * wrote it may not be done.
  */
-export async function hasAdvanced(
-  tx: Transaction,
-  { runId, fence }: Hold,
-  { nextStep, ends }: RunAdvance,
-): Promise<boolean> {
+export async function hasAdvanced(tx: Transaction, { runId, fence }: Hold, advance: RunAdvance): Promise<boolean> {
   await lockRuns(tx, [runId]);
   const { rows } = await tx.query(
     'has_advanced',
     'SELECT 1 FROM runs WHERE id = $1 AND fence = $2 AND next_step = $3 AND status = $4',
-    [runId, fence, nextStep, ends ?? 'running'],
+    [runId, fence, advance.nextStep, advance.ends ?? 'running'],
   );
-  return rows.length > 0;
+  if (rows.length === 0) return false;
+  // The event of that write is lost with its answer.
+  publishEnd(tx, runId, advance);
+  return true;
 }
 
 /** The same for a run that was to be let go. A lease that the sweep ended leaves its count. */

@@ -349,15 +349,7 @@ describe('a hub that was down for five minutes', () => {
       applicationName: 'test',
       onError: () => undefined,
     });
-    const events = {
-      publish: () => undefined,
-      subscribe: () => ({ [Symbol.dispose]: () => undefined }),
-      subscribeFamily: () => ({ [Symbol.dispose]: () => undefined }),
-      isInterrupted: false,
-      onReconnect: () => ({ [Symbol.dispose]: () => undefined }),
-      [Symbol.asyncDispose]: async () => undefined,
-    };
-    const worker = new NodeCommands({ db, events });
+    const worker = new NodeCommands({ db });
     expect(await worker.sweep()).toBe(0);
     const given = await Promise.all([recordReachable(db), recordReachable(db), recordReachable(db)]);
     const extended = given.map(({ extendedCommands }) => extendedCommands);

@@ -18,8 +18,7 @@ export const nodePort = (commands: NodeCommands, heartbeatSeconds: number): Node
       commands.dispatch(tx, request, assertedText('id = $1')),
     ]);
   },
-  takeBack: (tx, commandId) => takeBack(tx, commandId),
-  announce: (nodeId) => commands.announce(nodeId),
+  takeBack,
   readOutcome: (tenantId, commandId, maxOutputBytes) => commands.readOutcome(tenantId, commandId, maxOutputBytes),
   findEarlier,
   textOf: textOfOutput,

@@ -53,8 +53,8 @@ export function createNodes(
 ): NodesProduct {
   const { pollSeconds, heartbeatSeconds } = settings.nodes;
   const pairingKey = secrets.subkey('pairing');
-  const commands = new NodeCommands({ db, events });
-  const nodes = new Nodes({ db, events, cursors, limits, pairingKey, heartbeatSeconds });
+  const commands = new NodeCommands({ db });
+  const nodes = new Nodes({ db, cursors, limits, pairingKey, heartbeatSeconds });
   const devices = new Devices({ db, rateLimiter, commands, pairingKey, pollSeconds, heartbeatSeconds });
   const deviceSecrets = new DeviceSecrets(db);
   let reachability: Reachability | null = null;

@@ -5,7 +5,6 @@ import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { and, asc, eq, isNull, lt, sql } from '../../platform/db/orm.ts';
-import type { Events } from '../../platform/events/events.ts';
 import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
 import { newId } from '../../platform/ids.ts';
 import { changesOf, fieldsOf, recordAudit } from '../core/audit/index.ts';
@@ -19,7 +18,6 @@ import type { PresentedNode } from './store.ts';
 
 export interface NodesDependencies {
   db: Database;
-  events: Events;
   cursors: Cursors;
   limits: WorkspaceLimits;
   pairingKey: Buffer;
@@ -104,9 +102,10 @@ export class Nodes {
   }
 
   /** @throws AppError `not_found`. */
-  async update(tenantId: string, id: string, body: UpdateBody, actor: string): Promise<PresentedNode> {
-    const presented = await this.#deps.db.workspace(tenantId, async (tx) => {
+  update(tenantId: string, id: string, body: UpdateBody, actor: string): Promise<PresentedNode> {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
       noteWorkspaceChange(tx, tenantId);
+      tx.publish(nodeTopic(id), {});
       if (body.name !== undefined) await assertNameFree(tx, tenantId, id, body.name);
       const isThisNode = and(eq(nodes.tenantId, tenantId), eq(nodes.id, id), isNull(nodes.revokedAt));
       const [before] = await tx.select().from(nodes).where(isThisNode).for('no key update');
@@ -127,8 +126,6 @@ export class Nodes {
       if (found === null) throw notFound('node', id);
       return presentNode(found.row, found.status);
     });
-    this.#deps.events.publish(nodeTopic(id), {});
-    return presented;
   }
 
   /**
@@ -142,6 +139,8 @@ export class Nodes {
     await this.#deps.db.workspace(tenantId, async (tx) => {
       await tx.select({ id: nodes.id }).from(nodes).where(eq(nodes.id, id)).for('update');
       noteWorkspaceChange(tx, tenantId);
+      tx.publish(nodeTopic(id), {});
+      tx.publish(channelTopic(id), { revoked: true });
       const revoked = await tx
         .update(nodes)
         .set({ revokedAt: sql`now()`, online: false, secretHash: null, pairingCodeHash: null, updatedAt: sql`now()` })
@@ -150,8 +149,6 @@ export class Nodes {
       if (revoked.length === 0) throw notFound('node', id);
       await recordAudit(tx, { tenantId, actor, action: 'node.revoked', targetType: 'node', targetId: id, details: {} });
     });
-    this.#deps.events.publish(nodeTopic(id), {});
-    this.#deps.events.publish(channelTopic(id), { revoked: true });
     await this.#deps.db.workspace(tenantId, (tx) => failNodeCommands(tx, id, nodeRevoked));
     return { id, deleted: true };
   }

@@ -4,14 +4,12 @@ import { admitWaitingRuns, lockRunTrees, markCancelled, runTopic, RunTrace, wake
 import type { RunCaller } from '../../../engine/index.ts';
 import { TransactionConflict } from '../../../platform/db/database.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import type { Events } from '../../../platform/events/events.ts';
 import type { Tracing } from '../../../platform/observability/tracing/tracing.ts';
 import { recordAudits } from '../../core/audit/index.ts';
 import { liveRunsAmong, testKeyNotAllowed } from '../test-keys/index.ts';
 import { isFinal } from './rerun.ts';
 
 interface CancelDependencies {
-  events: Events;
   /** Null when tracing is disabled. */
   tracing: Tracing | null;
   onCancel: (tx: Transaction, tenantId: string, runIds: readonly string[]) => Promise<void>;
@@ -82,11 +80,12 @@ export async function cancelWithin(
   );
   await wakeRuns(tx, [...new Set(parents)], ids);
   await admitWaitingRuns(tx, open);
-  tx.onCommit(() => {
-    for (const id of ids) deps.events.publish(runTopic(id), { status: 'cancelled' });
-    const { tracing } = deps;
-    if (tracing !== null) for (const run of open) new RunTrace(tracing, run).ended('cancelled');
-  });
+  for (const id of ids) tx.publish(runTopic(id), { status: 'cancelled' });
+  const { tracing } = deps;
+  if (tracing !== null)
+    tx.onCommit(() => {
+      for (const run of open) new RunTrace(tracing, run).ended('cancelled');
+    });
   return before;
 }
 

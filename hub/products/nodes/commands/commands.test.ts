@@ -3,7 +3,6 @@ import { commands as catalog } from '../../../../shared/commands/catalog.ts';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
 import { Database, DatabaseOutage } from '../../../platform/db/database.ts';
-import type { Events } from '../../../platform/events/events.ts';
 import { newId } from '../../../platform/ids.ts';
 import { NodeCommands } from './commands.ts';
 import { recordReachable } from './reachability.ts';
@@ -34,10 +33,7 @@ test.each([3_600_000, -3_600_000])(
     );
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + offsetMs });
     onTestFinished(() => void vi.useRealTimers());
-    const commands = new NodeCommands({
-      db,
-      events: { publish: async () => undefined } as unknown as Events,
-    });
+    const commands = new NodeCommands({ db });
     await db.workspace(tenantId, (tx) =>
       commands.dispatch(tx, {
         id,
@@ -103,9 +99,8 @@ test('a command that its node does not allow fails with denied_by_policy, and is
       return db.workspace(...given);
     },
   } as unknown as Database;
-  const events = { publish: async () => undefined } as unknown as Events;
   const query = (targetDb: Database) =>
-    new NodeCommands({ db: targetDb, events }).leaseCommands(
+    new NodeCommands({ db: targetDb }).leaseCommands(
       { tenantId, nodeId },
       { max: 2, running: [], isRunningComplete: false },
       new AbortController().signal,
@@ -138,10 +133,7 @@ test('one sweep ends all expired commands of several batches, except those whose
   );
   const resumed: string[] = [];
   db.onEnqueued((jobs) => resumed.push(...jobs.map(({ data }) => data.runId)));
-  const commands = new NodeCommands({
-    db,
-    events: { publish: async () => undefined } as unknown as Events,
-  });
+  const commands = new NodeCommands({ db });
   const statuses = () =>
     database.query(
       `SELECT status, error->>'code' AS code, count(*)::int AS count FROM node_commands GROUP BY status, code ORDER BY status`,

@@ -7,7 +7,6 @@ import type { CommandOutcome, CommandRequest } from '../../../engine/index.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, inArray, sql } from '../../../platform/db/orm.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
-import type { Events } from '../../../platform/events/events.ts';
 import { nodeCommands } from '../schema.ts';
 import type { DeviceIdentity } from '../store.ts';
 import { originOf } from './command-origin.ts';
@@ -19,6 +18,7 @@ import {
   transferGraceMs,
   leaseCommands,
   presentCommand,
+  nodeTopic,
   returnLeases,
 } from './lease-commands.ts';
 import type { PollResult, LeaseRequest, Lease } from './lease-commands.ts';
@@ -27,9 +27,6 @@ import { isReachable } from './reachability.ts';
 import { WaitingPolls } from './waiting-polls.ts';
 
 export type { PollResult };
-
-/** The event topic that wakes the long polls of a node. */
-export const nodeTopic = (nodeId: string) => `node:${nodeId}`;
 
 export interface DispatchRequest {
   /** The id of the new command. Ignored when this attempt of the call has already written a command. */
@@ -62,17 +59,12 @@ const outcomeTtlMs = 10_000;
 const maxCachedBytes = 8 * 1024 * 1024;
 const maxCachedOutcomeBytes = 32 * 1024;
 
-export interface NodeCommandsDependencies {
-  db: Database;
-  events: Events;
-}
-
 /**
  * The commands of nodes. A command is written in the transaction of the step that waits for it, leased to its device,
  * and ended exactly once.
  */
 export class NodeCommands {
-  readonly #deps: NodeCommandsDependencies;
+  readonly #deps: { db: Database };
   /** The polls that wait in this process. */
   readonly waitingPolls = new WaitingPolls();
   /**
@@ -86,7 +78,7 @@ export class NodeCommands {
     ttl: outcomeTtlMs,
   });
 
-  constructor(dependencies: NodeCommandsDependencies) {
+  constructor(dependencies: { db: Database }) {
     this.#deps = dependencies;
   }
 
@@ -141,7 +133,7 @@ export class NodeCommands {
     if (row === undefined) throw new Error('a command was not written');
     const { id, expires_at: expiresAt, handed_out_at: handedOutAt } = row;
     if (poll === null || !row.is_new || handedOutAt === null) {
-      tx.onCommit(() => this.announce(nodeId));
+      tx.publish(nodeTopic(nodeId), {});
       return id;
     }
     const leases: Lease[] = [{ commandId: id, handedOutAt }];
@@ -164,11 +156,6 @@ export class NodeCommands {
       if (!poll.deliver({ response, leases })) this.returnLeases(request, leases).catch(() => undefined);
     });
     return id;
-  }
-
-  /** Wakes the polls of a node. Call it after the commit of the change. */
-  announce(nodeId: string): void {
-    this.#deps.events.publish(nodeTopic(nodeId), {});
   }
 
   /** Caches the outcome of a command for its run, which the same transaction resumed. */
@@ -206,9 +193,8 @@ export class NodeCommands {
   }
 
   /** Returns commands to `pending` when their response was not sent, and wakes the polls of their node. */
-  async returnLeases(device: DeviceIdentity, leases: Lease[]): Promise<void> {
-    await returnLeases(this.#deps.db, device, leases);
-    this.announce(device.nodeId);
+  returnLeases(device: DeviceIdentity, leases: Lease[]): Promise<void> {
+    return returnLeases(this.#deps.db, device, leases);
   }
 
   /** Extends the leases of the commands that a device runs. Returns the commands that it must stop. */
@@ -223,7 +209,7 @@ export class NodeCommands {
       .set({ status: 'withdrawn', finishedAt: sql`now()`, leaseExpiresAt: null })
       .where(inArray(nodeCommands.id, lockOpenCommands(tx, inArray(nodeCommands.runId, [...runIds]))))
       .returning({ nodeId: nodeCommands.nodeId });
-    tx.onCommit(() => withdrawn.forEach(({ nodeId }) => this.announce(nodeId)));
+    for (const { nodeId } of withdrawn) tx.publish(nodeTopic(nodeId), {});
   }
 
   /**
@@ -236,14 +222,14 @@ export class NodeCommands {
   }
 
   /** Returns how many commands were due and not locked by another transaction. */
-  async #sweepBatch(): Promise<number> {
+  #sweepBatch(): Promise<number> {
     const latest = sql`coalesce(${nodeCommands.deadlineAt}, ${nodeCommands.createdAt} + make_interval(secs => ${maxRequeueAgeSeconds}))`;
     const isDue = and(
       inArray(nodeCommands.status, ['pending', 'leased']),
       sql`least(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now()`,
     );
-    const { announced, count } = await this.#deps.db.system(async (tx) => {
-      if (!(await isReachable(tx))) return { announced: new Set<string>(), count: 0 };
+    return this.#deps.db.system(async (tx) => {
+      if (!(await isReachable(tx))) return 0;
       const found = await tx
         .select({ runId: nodeCommands.runId })
         .from(nodeCommands)
@@ -288,12 +274,10 @@ export class NodeCommands {
         const failed = await markEnded(tx, row.id, 'failed', { error, overdue: !isRevoked });
         if (failed !== undefined) ended.push(failed.run_id);
       }
-      const nodeIds = new Set(due.map(({ row }) => row.nodeId));
+      for (const nodeId of new Set(due.map(({ row }) => row.nodeId))) tx.publish(nodeTopic(nodeId), {});
       await wakeRuns(tx, ended);
-      return { announced: nodeIds, count: due.length };
+      return due.length;
     });
-    for (const nodeId of announced) this.announce(nodeId);
-    return count;
   }
 }
 

@@ -1,8 +1,8 @@
 export { endLockedCommand, failNodeCommands, findEarlier, lockCommand, nodeRevoked } from './command-rows.ts';
 export type { LockedCommand, NodeCommandRow } from './command-rows.ts';
-export { NodeCommands, nodeTopic } from './commands.ts';
+export { NodeCommands } from './commands.ts';
 export { isResultOf, readDeviceCommand, unknownCommand } from './device-command.ts';
-export { takeBack } from './lease-commands.ts';
+export { nodeTopic, takeBack } from './lease-commands.ts';
 export type { PollResult } from './lease-commands.ts';
 export { NodeIdleState } from './node-idle-state.ts';
 export { Reachability, isReachable } from './reachability.ts';

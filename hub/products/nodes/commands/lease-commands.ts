@@ -18,6 +18,9 @@ import { resultTransferSeconds, leaseSeconds, maxRequeueAgeSeconds, refetchSecon
 
 type PollResponse = z.input<typeof resource.pollAutomationNodeCommands.response>;
 
+/** The event topic that wakes the long polls of a node. */
+export const nodeTopic = (nodeId: string) => `node:${nodeId}`;
+
 /** Time added to the time limit of a command for the network transfer both ways, in milliseconds. */
 export const transferGraceMs = 15_000;
 
@@ -172,8 +175,9 @@ function inputFor(
 
 /** Returns commands, including actions, to `pending` when their response was not sent. */
 export async function returnLeases(db: Database, { tenantId, nodeId }: DeviceIdentity, leases: Lease[]): Promise<void> {
-  await db.workspace(tenantId, (tx) =>
-    tx.query(
+  await db.workspace(tenantId, async (tx) => {
+    tx.publish(nodeTopic(nodeId), {});
+    await tx.query(
       'return_command_leases',
       `WITH locked AS (
          SELECT c.id FROM node_commands c JOIN unnest($2::uuid[], $3::timestamptz[]) AS lease (id, handed_out_at) ON lease.id = c.id
@@ -183,12 +187,13 @@ export async function returnLeases(db: Database, { tenantId, nodeId }: DeviceIde
          expires_at = least(now() + make_interval(secs => $4), coalesce(deadline_at, 'infinity'))
        FROM locked WHERE c.id = locked.id`,
       [nodeId, leases.map(({ commandId }) => commandId), leases.map(({ handedOutAt }) => handedOutAt), refetchSeconds],
-    ),
-  );
+    );
+  });
 }
 
-/** Returns a read-only command to `pending` that was leased in the statement that wrote it. */
-export async function takeBack(tx: Transaction, commandId: string): Promise<void> {
+/** Returns a read-only command to `pending` that was leased in the statement that wrote it, and wakes the polls of its node. */
+export async function takeBack(tx: Transaction, nodeId: string, commandId: string): Promise<void> {
+  tx.publish(nodeTopic(nodeId), {});
   await tx.query(
     'release_command_lease',
     `UPDATE node_commands SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL,

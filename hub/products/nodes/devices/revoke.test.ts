@@ -4,7 +4,6 @@ import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
 import { Database } from '../../../platform/db/database.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import type { Events } from '../../../platform/events/events.ts';
 import { newId } from '../../../platform/ids.ts';
 import { NodeCommands } from '../commands/commands.ts';
 import { nodePort } from '../engine-port.ts';
@@ -34,8 +33,7 @@ async function createScenario() {
     `INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) VALUES ($1, $2, $3, 1, $3, 'running', '{}', 'live', 1, now())`,
     [runId, tenantId, workflowId],
   );
-  const events = { publish: async () => undefined } as unknown as Events;
-  const commands = new NodeCommands({ db, events });
+  const commands = new NodeCommands({ db });
   const port = nodePort(commands, 15);
   const request = {
     id,
@@ -59,7 +57,7 @@ async function createScenario() {
     },
     pipelined: (tx: Transaction) => port.dispatchAtOnce(tx, request),
   };
-  const nodes = new Nodes({ db, events } as unknown as NodesDependencies);
+  const nodes = new Nodes({ db } as unknown as NodesDependencies);
   const command = async () =>
     (
       await database.query<{ status: string; code: string | null }>(
