@@ -26,6 +26,9 @@ export interface Events extends AsyncDisposable {
   readonly isInterrupted: boolean;
 }
 
+/** Publishes events immediately (`Events`), or after its commit (`Transaction`). */
+export type Publisher = Pick<Events, 'publish'>;
+
 /**
  * NOTIFY carries less than 8,000 bytes. A larger event is sent without its payload, and the listener reads the state.
  */

@@ -53,13 +53,12 @@ export interface Core extends Product {
 
 /** @param maxPerWorkspace replaces declared limits in tests. */
 export function createCore(
-  { db, events, live, cursors, rateLimiter, secrets, egress, mailer, push, logger }: Platform,
+  { db, live, cursors, rateLimiter, secrets, egress, mailer, push, logger }: Platform,
   settings: CoreSettings,
   maxPerWorkspace?: Partial<Record<LimitedKind, number>>,
 ): Core {
   const identity = new Identity({
     db,
-    events,
     rateLimiter,
     cursors,
     signInsPerWindow: settings.limits.signIn,
@@ -67,7 +66,7 @@ export function createCore(
     ...settings.identity,
   });
   const { publicUrl } = settings.http;
-  const resets = new PasswordResets({ db, events, rateLimiter, logger, mailer, publicUrl });
+  const resets = new PasswordResets({ db, rateLimiter, logger, mailer, publicUrl });
   const limits = new WorkspaceLimits(maxPerWorkspace);
   const invitations = new Invitations({ db, cursors, limits, identity });
   const workspaceEvents = new WorkspaceEvents({ db, live });
@@ -80,7 +79,7 @@ export function createCore(
       ...originRoutes(identity),
       ...passwordResetRoutes(resets),
       ...invitationRoutes(invitations),
-      ...ownSessionRoutes(new OwnSessions({ db, events, cursors })),
+      ...ownSessionRoutes(new OwnSessions({ db, cursors })),
       ...pushRoutes(new PushSubscriptions({ db, egress, push })),
       ...savedFilterRoutes(new SavedFilters(db)),
       ...auditRoutes(new Audit({ db, cursors })),

@@ -1,5 +1,5 @@
 import type { Entitlement, Permission, Product, Role } from '../../../../shared/contract/define.ts';
-import type { Events } from '../../events/events.ts';
+import type { Publisher } from '../../events/events.ts';
 
 /** An authenticated API key. */
 export interface TokenIdentity {
@@ -70,9 +70,8 @@ export type PrincipalOf<Shape> = Shape extends { callers: readonly (infer Caller
 /** Topic of access changes: a key, a session or an entitlement of the workspace may have ended. */
 export const accessTopic = (tenantId: string) => `access:${tenantId}`;
 
-/** Publishes an access change. */
-export const publishAccessChange = (events: Events, tenantId: string): void =>
-  events.publish(accessTopic(tenantId), {});
+/** Publishes an access change. Pass the transaction that changes the access. */
+export const publishAccessChange = (to: Publisher, tenantId: string): void => to.publish(accessTopic(tenantId), {});
 
 /** The actor and environment of a run or a change. Signed-in users act in the live environment. */
 export function runCallerOf(principal: Principal): { actor: string; environment: 'live' | 'test' } {

@@ -10,7 +10,6 @@ import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, sql } from '../../../platform/db/orm.ts';
-import type { Events } from '../../../platform/events/events.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../audit/index.ts';
 import { endPushSubscriptionsOfUser } from './push-subscriptions.ts';
@@ -34,9 +33,9 @@ const defaultPreferences: Preferences = { language: null, enterSends: false };
 
 /** Members of workspaces. */
 export class Members {
-  readonly #deps: { db: Database; events: Events; cursors: Cursors; tokens: Tokens };
+  readonly #deps: { db: Database; cursors: Cursors; tokens: Tokens };
 
-  constructor(dependencies: { db: Database; events: Events; cursors: Cursors; tokens: Tokens }) {
+  constructor(dependencies: { db: Database; cursors: Cursors; tokens: Tokens }) {
     this.#deps = dependencies;
   }
 
@@ -157,6 +156,7 @@ export class Members {
     { revokeKeys = false } = {},
   ): Promise<{ id: string; deleted: true; keys: (ReturnType<typeof presentToken> & { revoked: boolean })[] }> {
     const { id, keys } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      publishAccessChange(tx, tenantId);
       const members = await lockMembers(tx, tenantId, actor);
       const member = members.find((user) =>
         'id' in selector ? user.id === selector.id.toLowerCase() : user.email === selector.email.toLowerCase(),
@@ -177,13 +177,13 @@ export class Members {
       if (revokeKeys) for (const key of known) await this.#deps.tokens.revokeWithin(tx, tenantId, key.id, actor);
       return { id: member.id, keys: known };
     });
-    publishAccessChange(this.#deps.events, tenantId);
     return { id, deleted: true, keys: keys.map((key) => ({ ...presentToken(key), revoked: revokeKeys })) };
   }
 
   /** @throws AppError `not_found`, `conflict` for the last admin; as `add` for the actor. */
   async setRole(tenantId: string, userId: string, role: Role, actor: string) {
     const member = await this.#deps.db.workspace(tenantId, async (tx) => {
+      publishAccessChange(tx, tenantId);
       const members = await lockMembers(tx, tenantId, actor);
       const found = members.find(({ id }) => id === userId.toLowerCase());
       if (found === undefined) throw noMember(`member ${userId}`);
@@ -202,7 +202,6 @@ export class Members {
       });
       return found;
     });
-    publishAccessChange(this.#deps.events, tenantId);
     return { id: member.id, email: member.email, role, createdAt: member.createdAt.toISOString() };
   }
 
@@ -216,7 +215,8 @@ export class Members {
     actor: string,
   ): Promise<{ id: string; email: string }> {
     const passwordHash = await hashPassword(password);
-    const changed = await this.#deps.db.workspace(tenantId, async (tx) => {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      publishAccessChange(tx, tenantId);
       const [user] = await tx
         .update(users)
         .set({ passwordHash })
@@ -238,8 +238,6 @@ export class Members {
       });
       return user;
     });
-    publishAccessChange(this.#deps.events, tenantId);
-    return changed;
   }
 }
 

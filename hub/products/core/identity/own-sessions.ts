@@ -5,7 +5,6 @@ import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { and, desc, eq, gt, isNull, lt, sql } from '../../../platform/db/orm.ts';
-import type { Events } from '../../../platform/events/events.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import type { SessionIdentity } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../audit/index.ts';
@@ -16,9 +15,9 @@ type ListQuery = z.output<typeof resource.listOwnSessions.query>;
 
 /** The sessions of a user, as the user sees and ends them. */
 export class OwnSessions {
-  readonly #deps: { db: Database; events: Events; cursors: Cursors };
+  readonly #deps: { db: Database; cursors: Cursors };
 
-  constructor(dependencies: { db: Database; events: Events; cursors: Cursors }) {
+  constructor(dependencies: { db: Database; cursors: Cursors }) {
     this.#deps = dependencies;
   }
 
@@ -43,8 +42,8 @@ export class OwnSessions {
 
   /** Ends a session and the notifications of its browser. @throws AppError `not_found`. */
   async end({ tenantId, user }: SessionIdentity, id: string): Promise<{ id: string; deleted: true }> {
-    const { db, events } = this.#deps;
-    await db.workspace(tenantId, async (tx) => {
+    await this.#deps.db.workspace(tenantId, async (tx) => {
+      publishAccessChange(tx, tenantId);
       const isOwn = and(isOpen(user.id), eq(sessions.id, id));
       const found = await tx.select({ id: sessions.id }).from(sessions).where(isOwn).for('update');
       if (found.length === 0) throw new AppError('not_found', `You have no session ${id}.`);
@@ -52,7 +51,6 @@ export class OwnSessions {
       await endPushSubscriptionsOfSession(tx, id);
       await tx.delete(sessions).where(eq(sessions.id, id));
     });
-    publishAccessChange(events, tenantId);
     return { id, deleted: true };
   }
 
@@ -61,8 +59,8 @@ export class OwnSessions {
    * new sessions.
    */
   async endOthers({ tenantId, sessionId, user }: SessionIdentity): Promise<{ ended: number }> {
-    const { db, events } = this.#deps;
-    const ended = await db.workspace(tenantId, async (tx) => {
+    const ended = await this.#deps.db.workspace(tenantId, async (tx) => {
+      publishAccessChange(tx, tenantId);
       const deleted = await tx
         .delete(sessions)
         .where(and(isOpen(user.id), sql`${sessions.id} <> ${sessionId}`))
@@ -80,7 +78,6 @@ export class OwnSessions {
       });
       return deleted.length;
     });
-    publishAccessChange(events, tenantId);
     return { ended };
   }
 }

@@ -3,7 +3,6 @@ import { hash as hashPassword } from '@node-rs/argon2';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { and, eq, gt, sql } from '../../../platform/db/orm.ts';
-import type { Events } from '../../../platform/events/events.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import type { Mailer } from '../../../platform/mail/mail.ts';
 import { logRecovery } from '../../../platform/observability/log-throttle.ts';
@@ -17,7 +16,6 @@ import { findUserByEmail } from './store.ts';
 
 export interface PasswordResetDependencies {
   db: Database;
-  events: Events;
   rateLimiter: RateLimiter;
   logger: Logger;
   mailer: Mailer | null;
@@ -96,11 +94,11 @@ export class PasswordResets {
    * @throws AppError `invalid_credentials`.
    */
   async reset({ token, password }: { token: string; password: string }): Promise<{ changed: true }> {
-    const { db, events } = this.#deps;
+    const { db } = this.#deps;
     // Hashing is expensive, so check the token first.
     if (!(await this.isOpen(token))) throw invalidLink();
     const passwordHash = await hashPassword(password);
-    const tenantId = await db.system(async (tx) => {
+    await db.system(async (tx) => {
       const [reset] = await tx
         .select({ userId: passwordResets.userId })
         .from(passwordResets)
@@ -129,9 +127,8 @@ export class PasswordResets {
         targetId: user.id,
         details: { email: user.email },
       });
-      return user.tenantId;
+      publishAccessChange(tx, user.tenantId);
     });
-    publishAccessChange(events, tenantId);
     return { changed: true };
   }
 

@@ -2,7 +2,6 @@ import { hash as hashPassword, verify as verifyPassword } from '@node-rs/argon2'
 import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { and, eq, sql } from '../../../platform/db/orm.ts';
-import type { Events } from '../../../platform/events/events.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import type { SessionIdentity } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../audit/index.ts';
@@ -17,9 +16,9 @@ export const noPassword =
 
 /** Password changes by signed-in users. */
 export class Passwords {
-  readonly #deps: { db: Database; events: Events; limits: SignInLimits };
+  readonly #deps: { db: Database; limits: SignInLimits };
 
-  constructor(dependencies: { db: Database; events: Events; limits: SignInLimits }) {
+  constructor(dependencies: { db: Database; limits: SignInLimits }) {
     this.#deps = dependencies;
   }
 
@@ -32,13 +31,14 @@ export class Passwords {
     { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
     address: string,
   ): Promise<{ changed: true }> {
-    const { db, events, limits } = this.#deps;
+    const { db, limits } = this.#deps;
     await limits.assertMayTry(email, address);
     const user = await db.system((tx) => findUserByEmail(tx, email));
     const correct = await verifyPassword(user?.passwordHash || noPassword, currentPassword).catch(() => false);
     if (user === null || !correct) throw new AppError('invalid_credentials', 'The current password is wrong.');
     const passwordHash = await hashPassword(newPassword);
     await db.workspace(tenantId, async (tx) => {
+      publishAccessChange(tx, tenantId);
       const changed = await tx
         .update(users)
         .set({ passwordHash })
@@ -58,7 +58,6 @@ export class Passwords {
         details: { email },
       });
     });
-    publishAccessChange(events, tenantId);
     return { changed: true };
   }
 }

@@ -9,7 +9,6 @@ import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { eq, sql } from '../../../platform/db/orm.ts';
 import { tenants } from '../../../platform/db/tenancy.ts';
-import type { Events } from '../../../platform/events/events.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import type { SessionIdentity } from '../../../platform/http/auth/principal.ts';
 import { commandLines } from '../../../platform/process/command-lines.ts';
@@ -43,7 +42,6 @@ import { mapUniqueViolations } from './unique-violations.ts';
 
 export interface IdentityDependencies {
   db: Database;
-  events: Events;
   cursors: Cursors;
   /** Key that signs session tokens (JWT). */
   sessionKey: Buffer;
@@ -82,12 +80,12 @@ export class Identity {
 
   constructor(dependencies: IdentityDependencies) {
     this.#deps = dependencies;
-    const { db, events, cursors, rateLimiter, signInsPerWindow: perWindow, sessionKey: key } = dependencies;
-    this.tokens = new Tokens({ db, events, cursors });
-    this.members = new Members({ db, events, cursors, tokens: this.tokens });
+    const { db, cursors, rateLimiter, signInsPerWindow: perWindow, sessionKey: key } = dependencies;
+    this.tokens = new Tokens({ db, cursors });
+    this.members = new Members({ db, cursors, tokens: this.tokens });
     this.origins = new Origins(db, dependencies.allowedOrigins);
     this.#limits = new SignInLimits({ db, rateLimiter, perWindow, key });
-    this.passwords = new Passwords({ db, events, limits: this.#limits });
+    this.passwords = new Passwords({ db, limits: this.#limits });
   }
 
   /** Whether `signUp` creates workspaces. */
@@ -173,13 +171,13 @@ export class Identity {
 
   async logOut({ tenantId, sessionId }: SessionIdentity): Promise<{ signedOut: true }> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
+      publishAccessChange(tx, tenantId);
       await tx
         .update(sessions)
         .set({ revokedAt: sql`now()` })
         .where(eq(sessions.id, sessionId));
       await endPushSubscriptionsOfSession(tx, sessionId);
     });
-    publishAccessChange(this.#deps.events, tenantId);
     return { signedOut: true };
   }
 
@@ -202,7 +200,8 @@ export class Identity {
 
   /** @throws AppError `not_found`. */
   async putEntitlements(tenantId: string, changes: Partial<Entitlements>): Promise<Entitlements> {
-    const entitlements = await this.#deps.db.workspace(tenantId, async (tx) => {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      publishAccessChange(tx, tenantId);
       const [row] = await tx
         .update(tenants)
         .set({ entitlements: sql`${tenants.entitlements} || ${JSON.stringify(changes)}::jsonb` })
@@ -219,8 +218,6 @@ export class Identity {
       });
       return row.entitlements;
     });
-    publishAccessChange(this.#deps.events, tenantId);
-    return entitlements;
   }
 
   /** Renames a workspace. @throws AppError `workspace_name_taken`; as `Members.add` for the actor. */

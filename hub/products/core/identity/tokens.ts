@@ -9,7 +9,6 @@ import type { Cursors } from '../../../platform/cursor.ts';
 import { Batches } from '../../../platform/db/batches.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, isNull, sql } from '../../../platform/db/orm.ts';
-import type { Events } from '../../../platform/events/events.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import type { TokenIdentity } from '../../../platform/http/auth/principal.ts';
 import { newId } from '../../../platform/ids.ts';
@@ -28,13 +27,13 @@ const cacheTtlMs = 60_000;
 
 /** API keys of workspaces. */
 export class Tokens {
-  readonly #deps: { db: Database; events: Events; cursors: Cursors };
+  readonly #deps: { db: Database; cursors: Cursors };
   /** Result of the latest request of each token, by the hex hash of its secret. */
   readonly #cache = new LRUCache<string, TokenIdentity>({ max: maxCached, ttl: cacheTtlMs });
   /** Concurrent look-ups share one statement. */
   readonly #lookUps: Batches<Buffer, FoundToken | null>;
 
-  constructor(dependencies: { db: Database; events: Events; cursors: Cursors }) {
+  constructor(dependencies: { db: Database; cursors: Cursors }) {
     this.#deps = dependencies;
     this.#lookUps = new Batches({
       flush: async (_key, hashes) => {
@@ -111,15 +110,15 @@ export class Tokens {
 
   /** @throws AppError `not_found`. */
   async revoke(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
-    const wasRevoked = await this.#deps.db.workspace(tenantId, (tx) => this.revokeWithin(tx, tenantId, id, actor));
-    if (!wasRevoked) throw notFound('token', id);
-    publishAccessChange(this.#deps.events, tenantId);
+    await this.#deps.db.workspace(tenantId, async (tx) => {
+      if (!(await this.revokeWithin(tx, tenantId, id, actor))) throw notFound('token', id);
+      publishAccessChange(tx, tenantId);
+    });
     return { id, deleted: true };
   }
 
   /**
-   * Revokes a key in a transaction. The caller notifies other processes after the commit. Returns whether the key
-   * existed.
+   * Revokes a key in a transaction, in which the caller publishes the access change. Returns whether the key existed.
    */
   async revokeWithin(tx: Transaction, tenantId: string, id: string, actor: string): Promise<boolean> {
     const revoked = await tx
