@@ -1,5 +1,6 @@
 import type { Carrier } from '../../../shared/contract/calls/records.ts';
 import { systemClock, waitFor } from '../../platform/clock.ts';
+import type { Transaction } from '../../platform/db/database.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
@@ -68,9 +69,9 @@ export function createCalls(
   const modes = new SipModes();
   const { dial } = settings.sip;
   const server = settings.sip.server === null ? null : new SipServer(settings.sip.server);
-  const wake = (tenantId: string) => {
-    wakeTrunks(platform.events);
-    publishSipModeChange(platform.events, tenantId);
+  const wake = (tx: Transaction, tenantId: string) => {
+    wakeTrunks(tx);
+    publishSipModeChange(tx, tenantId);
   };
   const trunk = createOwnTrunk(platform, settings, { calls, modes, wake });
   const hosted = new HostedSips({ db, modes, domain: server?.domain ?? null, wake });

@@ -13,7 +13,7 @@ import { idBefore, newId } from '../../platform/ids.ts';
 import { deliveryBody } from './body.ts';
 import { retainedAttempts } from './delivery-store.ts';
 import { samplePayload } from './sample-payload.ts';
-import type { DueWebhooks, Wake } from './wake.ts';
+import type { Wake } from './wake.ts';
 
 interface DeliveryRow {
   id: string;
@@ -127,7 +127,7 @@ export class Deliveries {
 
   /** Enqueues a delivery with a sample event. @throws AppError `not_found`, `conflict`. */
   async test(tenantId: string, webhookId: string, event: ChatEventType, actor: string): Promise<WebhookDelivery> {
-    const { row, environment } = await this.#deps.db.workspace(tenantId, async (tx) => {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
       const webhook = await this.#active(tx, webhookId);
       const [id, eventId, at] = [newId(), newId(), new Date().toISOString()];
       const payload = samplePayload(event, { tenantId, environment: webhook.environment, actor, at });
@@ -137,10 +137,9 @@ export class Deliveries {
          VALUES ($1, $2, $3, 1, $4, $5, $6, now()) RETURNING ${columns}`,
         [id, tenantId, webhookId, eventId, event, deliveryBody({ event, eventId, payload, timestamp: at })],
       );
-      return { row: rows[0] as DeliveryRow, environment: webhook.environment };
+      this.#deps.wake(tx, { tenantId, environment: webhook.environment, webhookIds: [webhookId] });
+      return present(rows[0] as DeliveryRow);
     });
-    this.#deps.wake({ tenantId, environment, webhookIds: [webhookId] });
-    return present(row);
   }
 
   /**
@@ -148,7 +147,7 @@ export class Deliveries {
    * `conflict`.
    */
   async redeliver(tenantId: string, webhookId: string, id: string): Promise<WebhookDelivery> {
-    const { row, environment } = await this.#deps.db.workspace(tenantId, async (tx) => {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
       const webhook = await this.#active(tx, webhookId);
       await tx.query(
         'redeliver_webhook_delivery',
@@ -167,10 +166,9 @@ export class Deliveries {
           'conflict',
           `The conversation of the delivery ${id} is erased, so there is nothing to send.`,
         );
-      return { row: rows[0], environment: webhook.environment };
+      this.#deps.wake(tx, { tenantId, environment: webhook.environment, webhookIds: [webhookId] });
+      return present(rows[0]);
     });
-    this.#deps.wake({ tenantId, environment, webhookIds: [webhookId] });
-    return present(row);
   }
 
   /**
@@ -185,11 +183,10 @@ export class Deliveries {
     const end = until === undefined ? new Date() : new Date(until);
     let after = idBefore(new Date(since));
     let replayed = 0;
-    let environment: DueWebhooks['environment'] = 'live';
     for (let isLast = false; !isLast;) {
-      const { rows } = await this.#deps.db.workspace(tenantId, async (tx) => {
-        ({ environment } = await this.#active(tx, webhookId));
-        return tx.query<{ last: string | null; seen: number; replayed: number }>(
+      const batch = await this.#deps.db.workspace(tenantId, async (tx) => {
+        const { environment } = await this.#active(tx, webhookId);
+        const { rows } = await tx.query<{ last: string | null; seen: number; replayed: number }>(
           'replay_webhook_deliveries',
           `WITH seen AS (
              SELECT id, status, attempts, lease FROM webhook_deliveries WHERE webhook_id = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $5
@@ -202,13 +199,16 @@ export class Deliveries {
            SELECT (SELECT max(id::text) FROM seen) AS last, (SELECT count(*)::int FROM seen) AS seen, (SELECT count(*)::int FROM again) AS replayed`,
           [webhookId, after, idBefore(end), status ?? null, replayBatch],
         );
+        const [found = { last: null, seen: 0, replayed: 0 }] = rows;
+        const total = replayed + found.replayed;
+        const isEnd = found.seen < replayBatch || total >= maxReplayed;
+        if (isEnd && total > 0) this.#deps.wake(tx, { tenantId, environment, webhookIds: [webhookId] });
+        return { last: found.last, total, isEnd };
       });
-      const [batch] = rows;
-      replayed += batch?.replayed ?? 0;
-      after = nextId(batch?.last ?? after);
-      isLast = (batch?.seen ?? 0) < replayBatch || replayed >= maxReplayed;
+      replayed = batch.total;
+      after = nextId(batch.last ?? after);
+      isLast = batch.isEnd;
     }
-    if (replayed > 0) this.#deps.wake({ tenantId, environment, webhookIds: [webhookId] });
     return { replayed };
   }
 

@@ -1,5 +1,4 @@
 import { deliveryDays } from '../../../shared/contract/webhooks/webhooks.ts';
-import { afterCommit } from '../../platform/db/joined-transaction.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
@@ -33,17 +32,15 @@ export function createWebhooks(
 ): Webhooks {
   let sender: WebhookSender | null = null;
   // A process that sends deliveries wakes its own sender. Other processes publish the wake-up.
-  const wake: Wake = (due) => {
+  const wake: Wake = (tx, due) => {
     if (due.webhookIds.length === 0) return;
-    afterCommit(() => {
-      if (sender === null) events.publish(dueTopic, { ...due });
-      else sender.wake(due);
-    });
+    const local = sender;
+    if (local === null) tx.publish(dueTopic, { ...due });
+    else tx.onCommit(() => local.wake(due));
   };
   const subscriptions = new Subscriptions({ db, cursors, egress, secrets, limits, wake });
   chatEvents.subscribe(async (tx, event) => {
-    const due = await enqueueDeliveries(tx, event);
-    tx.onCommit(() => wake(due));
+    wake(tx, await enqueueDeliveries(tx, event));
   });
   chatEvents.onErase(eraseDeliveries);
   const mails = new DeactivationMails({ db, mailer, logger });

@@ -152,9 +152,10 @@ export class Subscriptions {
          WHERE id = $1 AND deleted_at IS NULL RETURNING ${columns}`,
         [id, url, body.events ?? null, body.description ?? null, body.active ?? null],
       );
-      return this.#audited(tx, tenantId, rows[0], actor, 'updated', { changed: Object.keys(body) }, id);
+      const updated = await this.#audited(tx, tenantId, rows[0], actor, 'updated', { changed: Object.keys(body) }, id);
+      this.#deps.wake(tx, { tenantId, environment: updated.environment, webhookIds: [id] });
+      return updated;
     });
-    this.#deps.wake({ tenantId, environment: row.environment, webhookIds: [id] });
     return present(row);
   }
 

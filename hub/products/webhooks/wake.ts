@@ -1,3 +1,5 @@
+import type { Transaction } from '../../platform/db/database.ts';
+
 /** Topic that notifies sending processes of webhooks with due deliveries. */
 export const dueTopic = 'webhooks-due';
 
@@ -11,5 +13,5 @@ export interface DueWebhooks extends WebhookOwner {
   webhookIds: string[];
 }
 
-/** Called after the commit. */
-export type Wake = (due: DueWebhooks) => void;
+/** Makes the sender look for due deliveries, on the commit of the transaction that makes them due. */
+export type Wake = (tx: Transaction, due: DueWebhooks) => void;

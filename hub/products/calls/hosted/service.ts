@@ -1,6 +1,5 @@
 import type { HostedSip } from '../../../../shared/contract/calls/hosted-sip.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { afterCommit } from '../../../platform/db/joined-transaction.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { SipModes } from '../sip-mode/index.ts';
@@ -13,8 +12,8 @@ export interface HostedSipDependencies {
   modes: SipModes;
   /** Domain of the operator's SIP server. Null without a server. */
   domain: string | null;
-  /** Called after the commit when a workspace opted in or out. */
-  wake: (tenantId: string) => void;
+  /** Called in the transaction in which a workspace opts in or out. */
+  wake: (tx: Transaction, tenantId: string) => void;
 }
 
 /** The member who sends the request. The status shows the SIP user of this member. */
@@ -49,7 +48,8 @@ export class HostedSips {
   async optIn(member: Member): Promise<HostedSip> {
     const { db, modes, domain, wake } = this.#deps;
     const { tenantId, actor } = member;
-    const result = await db.workspace(tenantId, async (tx) => {
+    return db.workspace(tenantId, async (tx) => {
+      wake(tx, tenantId);
       await modes.switchTo(tx, tenantId, 'hosted', actor);
       const before = await readHosted(tx, tenantId);
       const isSame = before !== undefined && (before.domain === domain || domain === null);
@@ -63,20 +63,17 @@ export class HostedSips {
       const status = await this.#present(tx, member);
       return password === null ? status : { ...status, credentials: { username, password } };
     });
-    afterCommit(() => wake(tenantId));
-    return result;
   }
 
   async optOut(member: Member): Promise<HostedSip> {
     const { db, modes, wake } = this.#deps;
     const { tenantId, actor } = member;
-    const result = await db.workspace(tenantId, async (tx) => {
+    return db.workspace(tenantId, async (tx) => {
+      wake(tx, tenantId);
       await modes.release(tx, tenantId, 'hosted');
       await this.leave(tx, tenantId, actor);
       return this.#present(tx, member);
     });
-    afterCommit(() => wake(tenantId));
-    return result;
   }
 
   /** Opts a workspace out if it is opted in. The transaction must hold the lock on the row in `sip_modes`. */

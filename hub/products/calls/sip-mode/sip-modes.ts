@@ -1,5 +1,5 @@
 import type { Transaction } from '../../../platform/db/database.ts';
-import type { Events } from '../../../platform/events/events.ts';
+import type { Publisher } from '../../../platform/events/events.ts';
 
 export type SipMode = 'own' | 'hosted';
 
@@ -9,9 +9,8 @@ export type LeaveSipMode = (tx: Transaction, tenantId: string, actor: string) =>
 /** Topic on which every process learns that the SIP mode of a workspace may have changed. */
 export const sipModeTopic = 'sip-mode';
 
-/** Publishes a change of the SIP mode. Call it after the commit. */
-export const publishSipModeChange = (events: Events, tenantId: string): void =>
-  events.publish(sipModeTopic, { tenantId });
+/** Publishes a change of the SIP mode, on the commit of the transaction that changes it. */
+export const publishSipModeChange = (tx: Publisher, tenantId: string): void => tx.publish(sipModeTopic, { tenantId });
 
 /** Gives each workspace at most one SIP mode at a time. */
 export class SipModes {

@@ -7,6 +7,7 @@ import type { SipModes } from '../sip-mode/index.ts';
 import type { MissedCall } from './incoming.ts';
 import { ownTrunkRoutes } from './routes.ts';
 import { OwnTrunks } from './service.ts';
+import type { OwnTrunksDependencies } from './service.ts';
 import { TrunkKeeper } from './trunk-keeper.ts';
 
 export interface TrunkSettings {
@@ -27,7 +28,7 @@ export function createOwnTrunk(
     calls,
     modes,
     wake,
-  }: { calls: Pick<Calls, 'merge' | 'countSince'>; modes: SipModes; wake: (tenantId: string) => void },
+  }: { calls: Pick<Calls, 'merge' | 'countSince'>; modes: SipModes; wake: OwnTrunksDependencies['wake'] },
 ): OwnTrunk {
   const trunks = new OwnTrunks({ db, egress, secrets, modes, wake });
   modes.define('own', async (tx, tenantId, actor) => {

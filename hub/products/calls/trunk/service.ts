@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import type { OwnTrunk, registerTrunkBody } from '../../../../shared/contract/calls/own-trunk.ts';
 import { AppError, invalidBody } from '../../../../shared/errors.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { afterCommit } from '../../../platform/db/joined-transaction.ts';
 import { EgressRefused } from '../../../platform/egress/egress.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
 import { newId } from '../../../platform/ids.ts';
@@ -40,8 +39,8 @@ export interface OwnTrunksDependencies {
   egress: Egress;
   secrets: Secrets;
   modes: SipModes;
-  /** Called after the commit when the trunk of a workspace changed. */
-  wake: (tenantId: string) => void;
+  /** Called in the transaction that changes the trunk of a workspace. */
+  wake: (tx: Transaction, tenantId: string) => void;
 }
 
 /** Configuration of the SIP trunks. `TrunkKeeper` registers them at the carriers. */
@@ -58,7 +57,8 @@ export class OwnTrunks {
     const { username, transport, password } = body;
     const port = body.port ?? null;
     const host = this.#checkedHost(body.host, port ?? sipPort(transport));
-    const row = await db.workspace(tenantId, async (tx) => {
+    return db.workspace(tenantId, async (tx) => {
+      wake(tx, tenantId);
       await modes.switchTo(tx, tenantId, 'own', actor);
       const before = await readTrunk(tx, tenantId);
       // Without TLS an eavesdropper could derive the password from the digest response.
@@ -88,10 +88,8 @@ export class OwnTrunks {
         targetId: id,
         details: { host, port, username, transport, passwordChanged: password !== undefined },
       });
-      return written;
+      return present(written);
     });
-    afterCommit(() => wake(tenantId));
-    return present(row);
   }
 
   /** Null without a trunk. */
@@ -105,10 +103,11 @@ export class OwnTrunks {
     const { db, modes, wake } = this.#deps;
     const id = await db.workspace(tenantId, async (tx) => {
       await modes.release(tx, tenantId, 'own');
-      return this.leave(tx, tenantId, actor);
+      const left = await this.leave(tx, tenantId, actor);
+      if (left !== undefined) wake(tx, tenantId);
+      return left;
     });
     if (id === undefined) throw new AppError('not_found', 'This workspace has no SIP trunk of its own.');
-    afterCommit(() => wake(tenantId));
     return { id, deleted: true };
   }
 

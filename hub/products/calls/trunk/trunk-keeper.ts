@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { Events } from '../../../platform/events/events.ts';
+import type { Events, Publisher } from '../../../platform/events/events.ts';
 import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import { claimTrunks, releaseLeases, renewLeases } from './store.ts';
 import { TrunkRegistration } from './trunk-registration.ts';
@@ -8,8 +8,8 @@ import type { TrunkRegistrationDependencies } from './trunk-registration.ts';
 /** Topic on which the processes that register trunks learn about changes. */
 export const trunksTopic = 'sip-trunks';
 
-/** Notifies every process that registers trunks about a change. Call it after the commit. */
-export const wakeTrunks = (events: Events): void => events.publish(trunksTopic, {});
+/** Notifies every process that registers trunks about a change, on the commit of the transaction that makes it. */
+export const wakeTrunks = (tx: Publisher): void => tx.publish(trunksTopic, {});
 
 export interface TrunkKeeperDependencies extends TrunkRegistrationDependencies {
   events: Events;

@@ -24,7 +24,7 @@ import type { MissedCall } from './incoming.ts';
 import { OwnTrunks } from './service.ts';
 import { claimTrunks, recordResult, renewLeases, reserveSequence } from './store.ts';
 import type { ClaimedTrunk } from './store.ts';
-import { TrunkKeeper, trunksTopic } from './trunk-keeper.ts';
+import { TrunkKeeper, trunksTopic, wakeTrunks } from './trunk-keeper.ts';
 import type { TrunkKeeperDependencies, TrunkKeeperOptions } from './trunk-keeper.ts';
 
 const logger = pino({ level: 'silent' });
@@ -55,6 +55,7 @@ beforeAll(async () => {
   database = await acquireDatabase();
   db = open(database.url);
   events = await PostgresEvents.connect(database.url, testSecrets, logger);
+  db.onPublished((topic, payload) => events.publish(topic, payload));
 });
 afterAll(async () => {
   await events[Symbol.asyncDispose]();
@@ -71,7 +72,7 @@ beforeEach(async () => {
     tenantId,
   ]);
   modes = new SipModes();
-  trunks = new OwnTrunks({ db, egress, secrets, modes, wake: () => events.publish(trunksTopic, {}) });
+  trunks = new OwnTrunks({ db, egress, secrets, modes, wake: wakeTrunks });
   modes.define('own', async (tx, tenant, actor) => void (await trunks.leave(tx, tenant, actor)));
 });
 
