@@ -124,7 +124,7 @@ describe('the live connection of a visitor', () => {
     const agent = await openAgent(there.url, workspace.tenantId, workspace.jwt);
     await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
     await sendMessage('before');
-    const writer = new MessageWriter(new ChatEvents(), { publish: () => undefined, publishPresence: () => undefined });
+    const writer = new MessageWriter(new ChatEvents());
     await here.app.db.workspace(workspace.tenantId, (tx) =>
       writer.write(
         tx,

@@ -6,8 +6,6 @@ import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { AgentPresences, agentRoutes } from './agents/index.ts';
 import { Assignment, AssignmentUpkeep } from './assignment/index.ts';
 import { CannedReplies, cannedReplyRoutes } from './canned-replies/index.ts';
-import { createChatChanges } from './changes/index.ts';
-import type { ChatChanges } from './changes/index.ts';
 import { createChannelConversations } from './channels/index.ts';
 import type { ChannelConversations } from './channels/index.ts';
 import { ConversationWriter, MessageWriter } from './conversations/index.ts';
@@ -54,12 +52,11 @@ export interface Chat extends Product {
   channelConversations: ChannelConversations;
 }
 
-export interface ChatWriters {
+interface ChatWriters {
   conversations: ConversationWriter;
   messages: MessageWriter;
   assignment: Assignment;
   handOver: HandOver;
-  changes: ChatChanges;
 }
 
 export interface ChatConfig {
@@ -75,15 +72,14 @@ export function createChat(
   { limits }: { limits: WorkspaceLimits },
 ): Chat {
   const events = new ChatEvents();
-  const changes = createChatChanges(hubEvents);
-  const conversationWriter = new ConversationWriter(events, changes);
-  const messageWriter = new MessageWriter(events, changes);
+  const conversationWriter = new ConversationWriter(events);
+  const messageWriter = new MessageWriter(events);
   const assignment = new Assignment(conversationWriter, db);
   const upkeep = stack.use(
     new AssignmentUpkeep({ db, events: hubEvents, conversations: conversationWriter, assignment, logger }),
   );
   const visitors = new VisitorSessions(db);
-  const erasure = new Erasure({ db, events: hubEvents, changes, chatEvents: events });
+  const erasure = new Erasure({ db, chatEvents: events });
   const entry = new VisitorEntry({
     db,
     rateLimiter,
@@ -95,7 +91,6 @@ export function createChat(
     messageWriter,
     assignment,
     events,
-    changes,
   });
   const handOver = new HandOver({ conversationWriter, messageWriter, assignment });
   const chat = new VisitorChat({
@@ -105,7 +100,7 @@ export function createChat(
     messageWriter,
     assignment,
     events,
-    changes,
+    hubEvents,
     handOver,
   });
   const fileBlobs = new FileBlobs({ db, blobs });
@@ -114,21 +109,19 @@ export function createChat(
   const files = new ChatFiles({ db, blobs, fileBlobs, scanner, maxWorkspaceBytes });
   const pictures = new MemberPictures({ db, blobs, fileBlobs, scanner });
   const presences = stack.use(
-    new AgentPresences({ db, changes, fill: (tenantId) => assignment.fill(tenantId), logger }),
+    new AgentPresences({ db, events: hubEvents, fill: (tenantId) => assignment.fill(tenantId), logger }),
   );
-  const live = stack.use(new LiveChat({ db, events: hubEvents, changes, presences, logger }));
-  const visitorGateway = new VisitorSocketGateway(live, changes, new VisitorMarks(db, changes, logger));
-  const agentGateway = new AgentSocketGateway(live, changes, presences);
+  const live = stack.use(new LiveChat({ db, events: hubEvents, presences, logger }));
+  const visitorGateway = new VisitorSocketGateway(live, hubEvents, new VisitorMarks(db, logger));
+  const agentGateway = new AgentSocketGateway(live, hubEvents, presences);
   const settings = new ChatSettingsService(db);
   const conversations = new Conversations({ db, cursors, conversationWriter, messageWriter, assignment });
   const inbox = new Inbox({
     db,
     cursors,
-    events: hubEvents,
     conversationWriter,
     messageWriter,
     assignment,
-    changes,
     viewing: live,
   });
   return {
@@ -137,8 +130,8 @@ export function createChat(
     conversations,
     inbox,
     settings,
-    suggestions: new Suggestions({ db, cursors, changes }),
-    writers: { conversations: conversationWriter, messages: messageWriter, assignment, handOver, changes },
+    suggestions: new Suggestions({ db, cursors }),
+    writers: { conversations: conversationWriter, messages: messageWriter, assignment, handOver },
     channelConversations: createChannelConversations({ conversationWriter, messageWriter, assignment }),
     routes: [
       ...conversationRoutes(conversations),
@@ -147,7 +140,7 @@ export function createChat(
         db,
         cursors,
         erasure,
-        visitors: new Visitors({ db, cursors, events: hubEvents, changes }),
+        visitors: new Visitors({ db, cursors }),
         settings,
       }),
       ...cannedReplyRoutes(new CannedReplies({ db, cursors, limits })),
@@ -165,7 +158,7 @@ export function createChat(
       {
         name: 'retention of conversations',
         everyMs: 60_000,
-        run: (stopping) => removeAgedConversations({ db, changes, chatEvents: events }, stopping),
+        run: (stopping) => removeAgedConversations({ db, chatEvents: events }, stopping),
       },
       { name: 'loose files of chats', everyMs: 600_000, run: (stopping) => fileBlobs.removeUnattached(stopping) },
       { name: 'room of files of chats', everyMs: 60_000, run: (stopping) => foldFileUsage(db, stopping) },

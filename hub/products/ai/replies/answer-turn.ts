@@ -1,9 +1,10 @@
 import type { AiMode } from '../../../../shared/contract/chat/ai-settings.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import type { Publisher } from '../../../platform/events/events.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
-import type { ChatWriters } from '../../chat/index.ts';
+import { publishChatChange } from '../../chat/changes/index.ts';
 import type { TurnResult, TurnCommitter, TurnOutcome, Usage } from './commit-turn.ts';
 import { DeltaPublisher } from './delta-publisher.ts';
 import { findHandoffTrigger } from './handoff-trigger.ts';
@@ -45,7 +46,7 @@ export class TurnAnswerer {
   readonly #db: Database;
   readonly #composer: ReplyComposer;
   readonly #committer: TurnCommitter;
-  readonly #changes: ChatWriters['changes'];
+  readonly #events: Publisher;
   readonly #rateLimiter: RateLimiter;
 
   constructor(deps: {
@@ -53,13 +54,13 @@ export class TurnAnswerer {
     rateLimiter: RateLimiter;
     composer: ReplyComposer;
     committer: TurnCommitter;
-    changes: ChatWriters['changes'];
+    events: Publisher;
   }) {
     this.#db = deps.db;
     this.#rateLimiter = deps.rateLimiter;
     this.#composer = deps.composer;
     this.#committer = deps.committer;
-    this.#changes = deps.changes;
+    this.#events = deps.events;
   }
 
   /** @throws the reason of the signal when the process stops, or the error of the database or the model. */
@@ -100,7 +101,7 @@ export class TurnAnswerer {
     let deltas: DeltaPublisher | null = null;
     const createDeltas = () => {
       if (deltas !== null) messageId = newId();
-      deltas = new DeltaPublisher(this.#changes, tenantId, conversationId, messageId);
+      deltas = new DeltaPublisher(this.#events, tenantId, conversationId, messageId);
       return deltas;
     };
     const typing = isShadow ? null : this.#showTyping(tenantId, conversationId);
@@ -150,7 +151,13 @@ export class TurnAnswerer {
 
   #showTyping(tenantId: string, conversationId: string): Disposable {
     const publish = (typing: boolean) =>
-      this.#changes.publish(tenantId, conversationId, { kind: 'typing', who: 'ai', userId: null, name: null, typing });
+      publishChatChange(this.#events, tenantId, conversationId, {
+        kind: 'typing',
+        who: 'ai',
+        userId: null,
+        name: null,
+        typing,
+      });
     publish(true);
     const timer = setInterval(() => publish(true), typingIntervalMs);
     return {

@@ -1,4 +1,5 @@
-import type { ChatChanges } from '../../chat/changes/index.ts';
+import type { Publisher } from '../../../platform/events/events.ts';
+import { publishChatChange } from '../../chat/changes/index.ts';
 
 /** Minimum time between two events to the page. */
 const minIntervalMs = 80;
@@ -19,8 +20,8 @@ export class DeltaPublisher {
   #timer: NodeJS.Timeout | undefined;
 
   /** @param id The id of the future message. */
-  constructor(changes: ChatChanges, tenantId: string, conversationId: string, id: string) {
-    this.#publish = (delta) => changes.publish(tenantId, conversationId, { kind: 'delta', id, ...delta });
+  constructor(events: Publisher, tenantId: string, conversationId: string, id: string) {
+    this.#publish = (delta) => publishChatChange(events, tenantId, conversationId, { kind: 'delta', id, ...delta });
   }
 
   /**

@@ -34,7 +34,9 @@ export function createReplies(
   const wakeOnCommit = (tx: Transaction, waitMs: number | null) => {
     if (waitMs === null) return;
     // If this process runs a worker, it answers its own messages. Otherwise it notifies the other processes.
-    tx.onCommit(() => (worker === null ? events.publish(turnsTopic, { waitMs }) : worker.wake(waitMs)));
+    const local = worker;
+    if (local === null) tx.publish(turnsTopic, { waitMs });
+    else tx.onCommit(() => local.wake(waitMs));
   };
   chat.events.subscribe(async (tx, event) => wakeOnCommit(tx, await scheduleTurn(tx, event)));
   chat.events.onMessagesMoved(async (tx, tenantId, id) =>
@@ -42,7 +44,7 @@ export function createReplies(
   );
   const composer = new ReplyComposer(ai, knowledge, new ReplyTools({ db, skills, actions, rateLimiter, logger }));
   const committer = new TurnCommitter({ db, chat, actions });
-  const answerer = new TurnAnswerer({ db, rateLimiter, composer, committer, changes: chat.writers.changes });
+  const answerer = new TurnAnswerer({ db, rateLimiter, composer, committer, events });
   const { suggestions } = chat;
   return {
     routes: replyRoutes({

@@ -2,16 +2,16 @@ import { AsyncResource } from 'node:async_hooks';
 import type { ChatAgent, Presence } from '../../../../shared/contract/chat/agent-shapes.ts';
 import { picturePath } from '../../../../shared/contract/common.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { afterCommit } from '../../../platform/db/joined-transaction.ts';
+import type { Publisher } from '../../../platform/events/events.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import { background } from '../../../platform/process/background.ts';
-import type { ChatChanges } from '../changes/index.ts';
+import { publishPresence } from '../changes/index.ts';
 import { awaySeconds } from '../conversations/index.ts';
 
 export interface AgentPresencesDependencies {
   db: Database;
-  changes: ChatChanges;
+  events: Publisher;
   /** Assigns waiting conversations to the available agents of a workspace. */
   fill: (tenantId: string) => Promise<unknown>;
   logger: Logger;
@@ -114,29 +114,31 @@ export class AgentPresences implements Disposable {
   async #write(tenantId: string, userId: string, presence: Presence | null): Promise<void> {
     // Only a live connection updates `seen_at`. Setting the presence by request does not.
     const isHere = this.#connections.has(`${tenantId} ${userId}`);
-    const { rows } = await this.#deps.db.workspace(tenantId, (tx) =>
-      tx.query<{ presence: Presence; is_here: boolean }>(
+    const { db, logger } = this.#deps;
+    const { isJoined } = db;
+    const isOnline = await db.workspace(tenantId, async (tx) => {
+      const { rows } = await tx.query<{ presence: Presence; is_here: boolean }>(
         'upsert_agent',
         `INSERT INTO chat_agents AS a (id, tenant_id, user_id, presence, seen_at)
          SELECT $1, $2, $3, coalesce($4, 'online'), CASE WHEN $5 THEN now() END FROM users WHERE id = $3 AND tenant_id = $2
          ON CONFLICT (tenant_id, user_id) DO UPDATE SET presence = coalesce($4, a.presence), seen_at = CASE WHEN $5 THEN now() ELSE a.seen_at END, updated_at = now()
          RETURNING presence, seen_at > now() - make_interval(secs => $6) AS is_here`,
         [newId(), tenantId, userId, presence, isHere, awaySeconds],
-      ),
-    );
-    const [agent] = rows;
-    if (agent === undefined) return;
-    const effective = agent.is_here ? agent.presence : 'offline';
-    this.#deps.changes.publishPresence(tenantId, userId, effective);
-    if (effective !== 'online') return;
-    if (!this.#deps.db.isJoined) await this.#fill(tenantId);
-    // Inside the caller's transaction, the assignments would stay locked until it ends.
-    else
-      afterCommit(() =>
-        this.#context.runInAsyncScope(() =>
-          background(this.#fill(tenantId), this.#deps.logger, 'assignment of waiting conversations'),
-        ),
       );
+      const [agent] = rows;
+      if (agent === undefined) return false;
+      const effective = agent.is_here ? agent.presence : 'offline';
+      publishPresence(tx, tenantId, userId, effective);
+      // Inside the caller's transaction, the assignments would stay locked until it ends.
+      if (effective === 'online' && isJoined)
+        tx.onCommit(() =>
+          this.#context.runInAsyncScope(() =>
+            background(this.#fill(tenantId), logger, 'assignment of waiting conversations'),
+          ),
+        );
+      return effective === 'online';
+    });
+    if (isOnline && !isJoined) await this.#fill(tenantId);
   }
 
   #fill(tenantId: string): Promise<unknown> {
@@ -166,7 +168,7 @@ export class AgentPresences implements Disposable {
         [here.map(({ tenantId }) => tenantId), here.map(({ userId }) => userId), here.map(() => newId())],
       );
       for (const { tenant_id: tenantId, user_id: userId } of inserted) {
-        this.#deps.changes.publishPresence(tenantId, userId, 'online');
+        publishPresence(this.#deps.events, tenantId, userId, 'online');
         await this.#fill(tenantId);
       }
     } catch (error) {

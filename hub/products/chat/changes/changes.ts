@@ -1,5 +1,5 @@
 import type { Presence } from '../../../../shared/contract/chat/agent-shapes.ts';
-import type { Events } from '../../../platform/events/events.ts';
+import type { Publisher } from '../../../platform/events/events.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 
 /**
@@ -27,25 +27,23 @@ export type ChatChange =
   /** The AI agent suggests a reply to the agents. */
   | { kind: 'suggestion'; id: string };
 
-/** Publishes changes to all processes. Call it after the commit. */
-export interface ChatChanges {
-  publish(tenantId: string, conversationId: string, change: ChatChange): void;
-  /** Publishes the presence of an agent. */
-  publishPresence(tenantId: string, userId: string, presence: Presence | 'offline'): void;
-}
-
 /**
  * Topic prefix of the chat changes of a workspace. A topic family lets a process subscribe to all workspaces together.
  */
 export const chatTopicFamily = 'chat:';
 
-export const createChatChanges = (events: Events): ChatChanges => ({
-  publish(tenantId, conversationId, change) {
-    events.publish(`${chatTopicFamily}${tenantId}`, { conversationId, ...change });
-    // The access notification closes open connections whose session ended.
-    if (change.kind === 'access' || change.kind === 'removed') publishAccessChange(events, tenantId);
-  },
-  publishPresence(tenantId, userId, presence) {
-    events.publish(`${chatTopicFamily}${tenantId}`, { kind: 'presence', userId, presence });
-  },
-});
+/**
+ * Publishes a change to all processes.
+ * @param to the transaction that writes the change, which publishes it after its commit. The events for a change that is
+ * not stored.
+ */
+export function publishChatChange(to: Publisher, tenantId: string, conversationId: string, change: ChatChange): void {
+  to.publish(`${chatTopicFamily}${tenantId}`, { conversationId, ...change });
+  // The access notification closes open connections whose session ended.
+  if (change.kind === 'access' || change.kind === 'removed') publishAccessChange(to, tenantId);
+}
+
+/** Publishes the presence of an agent. @param to as for `publishChatChange`. */
+export function publishPresence(to: Publisher, tenantId: string, userId: string, presence: Presence | 'offline'): void {
+  to.publish(`${chatTopicFamily}${tenantId}`, { kind: 'presence', userId, presence });
+}

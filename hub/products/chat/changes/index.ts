@@ -1,2 +1,2 @@
-export { chatTopicFamily, createChatChanges } from './changes.ts';
-export type { ChatChange, ChatChanges } from './changes.ts';
+export { chatTopicFamily, publishChatChange, publishPresence } from './changes.ts';
+export type { ChatChange } from './changes.ts';

@@ -2,7 +2,7 @@ import type { ConversationOwner, ConversationStatus, Priority } from '../../../.
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { ChatChanges } from '../changes/index.ts';
+import { publishChatChange } from '../changes/index.ts';
 import type { ChatEvents } from '../events/index.ts';
 import { isReachable } from './actor.ts';
 import type { ChatActor } from './actor.ts';
@@ -37,11 +37,9 @@ interface Assignee extends Record<string, unknown> {
  */
 export class ConversationWriter {
   readonly #events: ChatEvents;
-  readonly #changes: ChatChanges;
 
-  constructor(events: ChatEvents, changes: ChatChanges) {
+  constructor(events: ChatEvents) {
     this.#events = events;
-    this.#changes = changes;
   }
 
   async open(
@@ -228,7 +226,7 @@ export class ConversationWriter {
   }
 
   #publishOnCommit(tx: Transaction, tenantId: string, id: string): void {
-    tx.onCommit(() => this.#changes.publish(tenantId, id, { kind: 'conversation' }));
+    publishChatChange(tx, tenantId, id, { kind: 'conversation' });
   }
 }
 

@@ -3,7 +3,7 @@ import type { SenderType } from '../../../../shared/contract/chat/shapes.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { ChatChanges } from '../changes/index.ts';
+import { publishChatChange } from '../changes/index.ts';
 import type { ChatEvents } from '../events/index.ts';
 import { wordsOf } from '../search/index.ts';
 import { isReachable } from './actor.ts';
@@ -65,11 +65,9 @@ const startsConversation = (senderType: string): boolean => senderType === 'visi
 /** Writes messages in the caller's transaction, under the lock of the conversation, and publishes them on its commit. */
 export class MessageWriter {
   readonly #events: ChatEvents;
-  readonly #changes: ChatChanges;
 
-  constructor(events: ChatEvents, changes: ChatChanges) {
+  constructor(events: ChatEvents) {
     this.#events = events;
-    this.#changes = changes;
   }
 
   /**
@@ -160,7 +158,7 @@ export class MessageWriter {
         },
         depth,
       );
-    tx.onCommit(() => this.#changes.publish(tenantId, id, { kind: 'message', position: row.position, seq: row.seq }));
+    publishChatChange(tx, tenantId, id, { kind: 'message', position: row.position, seq: row.seq });
     return {
       row,
       isRepeated: false,

@@ -1,6 +1,7 @@
 import { maxSeq } from '../../../../shared/contract/chat/shapes.ts';
 import { notFound } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { publishChatChange } from '../changes/index.ts';
 
 // The lock is a separate statement, so that the update counts messages that were committed while it waited for the
 // lock.
@@ -12,16 +13,16 @@ const markByVisitor = `UPDATE chat_conversations SET visitor_read_seq = least($2
    WHERE id = $1 AND visitor_read_seq < least($2, last_seq) RETURNING visitor_read_seq AS seq`;
 
 /**
- * Moves the read mark of one side forward, never back.
- * @returns the new mark, or null if the mark did not move.
+ * Moves the read mark of one side forward, never back. The commit publishes the new mark, if the mark moved.
  * @throws AppError `not_found`.
  */
 export async function markRead(
   tx: Transaction,
+  tenantId: string,
   id: string,
   who: 'visitor' | 'agent',
   seq: number,
-): Promise<number | null> {
+): Promise<void> {
   const [locked, marked] = await Promise.all([
     tx.query('lock_conversation_to_read', lock, [id]),
     tx.query<{ seq: number }>(`mark_read_by_${who}`, who === 'agent' ? markByAgent : markByVisitor, [
@@ -30,5 +31,6 @@ export async function markRead(
     ]),
   ]);
   if (locked.rowCount === 0) throw notFound('conversation', id);
-  return marked.rows[0]?.seq ?? null;
+  const [moved] = marked.rows;
+  if (moved !== undefined) publishChatChange(tx, tenantId, id, { kind: 'read', who, seq: moved.seq });
 }

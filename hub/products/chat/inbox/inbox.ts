@@ -3,11 +3,9 @@ import type { inbox as resource } from '../../../../shared/contract/chat/inbox.t
 import { AppError, invalidBody, notFound } from '../../../../shared/errors.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import type { Events } from '../../../platform/events/events.ts';
-import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Assignment } from '../assignment/index.ts';
-import type { ChatChanges } from '../changes/index.ts';
+import { publishChatChange } from '../changes/index.ts';
 import { listConversations, markRead, visitorColumns } from '../conversations/index.ts';
 import type { ChatActor, ConversationWriter, MessageWriter, VisitorRow } from '../conversations/index.ts';
 import { readInboxConversation, readInboxDetail, readInboxMessages } from './reads.ts';
@@ -41,11 +39,9 @@ interface Viewing {
 export interface InboxDependencies {
   db: Database;
   cursors: Cursors;
-  events: Events;
   conversationWriter: ConversationWriter;
   messageWriter: MessageWriter;
   assignment: Assignment;
-  changes: ChatChanges;
   viewing: Viewing;
 }
 
@@ -92,7 +88,7 @@ export class Inbox {
    */
   async start(agent: Agent, { visitorId, content, source }: BodyOf<'startInboxConversation'>) {
     const { tenantId, userId } = agent;
-    const { db, conversationWriter, messageWriter, changes } = this.#deps;
+    const { db, conversationWriter, messageWriter } = this.#deps;
     return db.workspace(tenantId, async (tx) => {
       // Locks the visitor, so that two agents at the same time open one conversation.
       const visitor = await lockReachableVisitor(tx, visitorId);
@@ -109,10 +105,8 @@ export class Inbox {
         actor,
       );
       // Pages of the visitor that show a closed conversation continue in the new one.
-      const closedIds = await displayedConversations(tx, visitorId);
-      tx.onCommit(() => {
-        for (const closedId of closedIds) changes.publish(tenantId, closedId, { kind: 'conversation' });
-      });
+      for (const closedId of await displayedConversations(tx, visitorId))
+        publishChatChange(tx, tenantId, closedId, { kind: 'conversation' });
       return readInboxConversation(tx, id);
     });
   }
@@ -173,12 +167,10 @@ export class Inbox {
 
   /** @throws AppError `not_found`. */
   async read({ tenantId }: Agent, id: string, seq: number) {
-    const { conversation, readTo } = await this.#deps.db.workspace(tenantId, async (tx) => ({
-      readTo: await markRead(tx, id, 'agent', seq),
-      conversation: await readInboxConversation(tx, id),
-    }));
-    if (readTo !== null) this.#deps.changes.publish(tenantId, id, { kind: 'read', who: 'agent', seq: readTo });
-    return conversation;
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      await markRead(tx, tenantId, id, 'agent', seq);
+      return readInboxConversation(tx, id);
+    });
   }
 
   /** @param name what visitors see of the member. @throws AppError `not_found`. */
@@ -217,14 +209,13 @@ export class Inbox {
         [id],
       );
       if (locked.rowCount === 0) throw notFound('conversation', id);
+      publishChatChange(tx, tenantId, id, { kind: 'access' });
       const deleted = await Promise.all([
         tx.query('revoke_chat_links', 'DELETE FROM chat_links WHERE conversation_id = $1', [id]),
         tx.query('revoke_chat_sessions', 'DELETE FROM chat_sessions WHERE conversation_id = $1', [id]),
       ]);
       return deleted.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
     });
-    publishAccessChange(this.#deps.events, tenantId);
-    this.#deps.changes.publish(tenantId, id, { kind: 'access' });
     return { revoked };
   }
 

@@ -1,9 +1,10 @@
 import { agentRequestFrame, chatCloseCodes, chatSockets, chatStreams } from '../../../../shared/contract/chat/live.ts';
+import type { Publisher } from '../../../platform/events/events.ts';
 import { streamEvents } from '../../../platform/http/live/event-stream.ts';
 import type { OpenedSocket } from '../../../platform/http/live/sockets.ts';
 import type { OperationRequest } from '../../../platform/http/routing/implement.ts';
 import type { AgentPresences } from '../agents/index.ts';
-import type { ChatChanges } from '../changes/index.ts';
+import { publishChatChange } from '../changes/index.ts';
 import { failureOf, SocketConnection, StreamConnection } from './connection.ts';
 import { readFrame, SocketFrames } from './frames.ts';
 import type { LiveChat } from './live-chat.ts';
@@ -23,13 +24,13 @@ interface Client {
  */
 export class AgentSocketGateway {
   readonly #live: LiveChat;
-  readonly #changes: ChatChanges;
+  readonly #events: Publisher;
   readonly #presences: AgentPresences;
   readonly #frames: SocketFrames<Client>;
 
-  constructor(live: LiveChat, changes: ChatChanges, presences: AgentPresences) {
+  constructor(live: LiveChat, events: Publisher, presences: AgentPresences) {
     this.#live = live;
-    this.#changes = changes;
+    this.#events = events;
     this.#presences = presences;
     this.#frames = new SocketFrames({
       onFrame: (client, bytes) => this.#onFrame(client, bytes),
@@ -78,7 +79,7 @@ export class AgentSocketGateway {
     else if (frame.type === 'hello') this.#live.agents.requestSync(tenantId, connection);
     else if (frame.type === 'view') this.#view(client, frame.conversationId);
     else if (frame.type === 'typing')
-      this.#changes.publish(tenantId, frame.conversationId, {
+      publishChatChange(this.#events, tenantId, frame.conversationId, {
         kind: 'typing',
         who: 'agent',
         userId,
@@ -96,10 +97,10 @@ export class AgentSocketGateway {
     if (view?.conversationId === conversationId) return;
     client.view = null;
     if (view !== null && this.#live.viewers.remove(view))
-      this.#changes.publish(tenantId, view.conversationId, { kind: 'viewing', userId, viewing: false });
+      publishChatChange(this.#events, tenantId, view.conversationId, { kind: 'viewing', userId, viewing: false });
     if (conversationId === null) return;
     client.view = { tenantId, userId, conversationId };
     this.#live.viewers.add(client.view);
-    this.#changes.publish(tenantId, conversationId, { kind: 'viewing', userId, viewing: true });
+    publishChatChange(this.#events, tenantId, conversationId, { kind: 'viewing', userId, viewing: true });
   }
 }

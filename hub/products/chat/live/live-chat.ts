@@ -2,8 +2,8 @@ import type { Presence } from '../../../../shared/contract/chat/agent-shapes.ts'
 import type { Database } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
-import { chatTopicFamily } from '../changes/index.ts';
-import type { ChatChange, ChatChanges } from '../changes/index.ts';
+import { chatTopicFamily, publishChatChange } from '../changes/index.ts';
+import type { ChatChange } from '../changes/index.ts';
 import { AgentRooms } from './agent-rooms.ts';
 import type { PresenceReader } from './agent-rooms.ts';
 import { Feeds } from './feeds.ts';
@@ -14,7 +14,6 @@ import { VisitorRooms } from './visitor-rooms.ts';
 export interface LiveChatDependencies {
   db: Database;
   events: Events;
-  changes: ChatChanges;
   presences: { of: PresenceReader; workspacesOnline(tenantIds: readonly string[]): Promise<Set<string>> };
   logger: Logger;
 }
@@ -32,11 +31,11 @@ export class LiveChat implements Disposable {
   readonly visitors: VisitorRooms;
   readonly agents: AgentRooms;
   readonly viewers: Viewers;
-  readonly #changes: ChatChanges;
+  readonly #events: Events;
   readonly #owned: Disposable[];
 
-  constructor({ db, events, changes, presences, logger }: LiveChatDependencies) {
-    this.#changes = changes;
+  constructor({ db, events, presences, logger }: LiveChatDependencies) {
+    this.#events = events;
     const reads = new LiveReads(db);
     const feeds: Feeds = new Feeds(
       reads,
@@ -65,7 +64,7 @@ export class LiveChat implements Disposable {
       ({ tenantId, conversationId }, userIds) =>
         this.agents.send(tenantId, { type: 'viewers', conversationId, userIds }),
       ({ tenantId, conversationId, userId }) =>
-        changes.publish(tenantId, conversationId, { kind: 'viewing', userId, viewing: true }),
+        publishChatChange(events, tenantId, conversationId, { kind: 'viewing', userId, viewing: true }),
     );
     this.#owned = [
       events.subscribeFamily(chatTopicFamily, (tenantId, payload) =>
@@ -92,8 +91,8 @@ export class LiveChat implements Disposable {
     { userId, name }: { userId: string; name: string },
     { viewing, typing }: { viewing: boolean; typing: boolean },
   ): void {
-    this.#changes.publish(tenantId, conversationId, { kind: 'viewing', userId, viewing });
-    this.#changes.publish(tenantId, conversationId, { kind: 'typing', who: 'agent', userId, name, typing });
+    publishChatChange(this.#events, tenantId, conversationId, { kind: 'viewing', userId, viewing });
+    publishChatChange(this.#events, tenantId, conversationId, { kind: 'typing', who: 'agent', userId, name, typing });
   }
 
   /** User ids of the current viewers of a conversation. */

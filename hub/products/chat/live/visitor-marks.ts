@@ -1,7 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import { background } from '../../../platform/process/background.ts';
-import type { ChatChanges } from '../changes/index.ts';
 import { markRead } from '../conversations/index.ts';
 import { failureOf } from './connection.ts';
 import type { Connection } from './connection.ts';
@@ -20,14 +19,12 @@ interface Mark {
  */
 export class VisitorMarks {
   readonly #db: Database;
-  readonly #changes: ChatChanges;
   readonly #logger: Logger;
   /** The next mark by conversation, while a write is in progress. Null if there is none. */
   readonly #next = new Map<string, Mark | null>();
 
-  constructor(db: Database, changes: ChatChanges, logger: Logger) {
+  constructor(db: Database, logger: Logger) {
     this.#db = db;
-    this.#changes = changes;
     this.#logger = logger;
   }
 
@@ -52,11 +49,9 @@ export class VisitorMarks {
       const { seq, from } = mark;
       this.#next.set(conversationId, null);
       try {
-        const moved = await this.#db.workspace(tenantId, (tx) => markRead(tx, conversationId, 'visitor', seq), {
+        await this.#db.workspace(tenantId, (tx) => markRead(tx, tenantId, conversationId, 'visitor', seq), {
           durable: false,
         });
-        if (moved !== null)
-          this.#changes.publish(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: moved });
       } catch (error) {
         const frame = failureOf(error);
         for (const connection of from) connection.send(frame);

@@ -4,10 +4,11 @@ import {
   chatStreams,
   visitorRequestFrame,
 } from '../../../../shared/contract/chat/live.ts';
+import type { Publisher } from '../../../platform/events/events.ts';
 import { streamEvents } from '../../../platform/http/live/event-stream.ts';
 import type { OpenedSocket } from '../../../platform/http/live/sockets.ts';
 import type { OperationRequest } from '../../../platform/http/routing/implement.ts';
-import type { ChatChanges } from '../changes/index.ts';
+import { publishChatChange } from '../changes/index.ts';
 import { SocketConnection, StreamConnection } from './connection.ts';
 import { readFrame, SocketFrames } from './frames.ts';
 import type { LiveChat } from './live-chat.ts';
@@ -24,13 +25,13 @@ interface Client {
 /** Serves the live connections of visitors: sockets, and event streams for networks that block sockets. */
 export class VisitorSocketGateway {
   readonly #live: LiveChat;
-  readonly #changes: ChatChanges;
+  readonly #events: Publisher;
   readonly #marks: VisitorMarks;
   readonly #frames: SocketFrames<Client>;
 
-  constructor(live: LiveChat, changes: ChatChanges, marks: VisitorMarks) {
+  constructor(live: LiveChat, events: Publisher, marks: VisitorMarks) {
     this.#live = live;
-    this.#changes = changes;
+    this.#events = events;
     this.#marks = marks;
     this.#frames = new SocketFrames({
       onFrame: (client, bytes) => this.#onFrame(client, bytes),
@@ -79,7 +80,7 @@ export class VisitorSocketGateway {
     else if (frame.type === 'hello')
       this.#live.visitors.catchUpInBackground({ tenantId, conversationId }, subscriber, frame.after);
     else if (frame.type === 'typing')
-      this.#changes.publish(tenantId, conversationId, {
+      publishChatChange(this.#events, tenantId, conversationId, {
         kind: 'typing',
         who: 'visitor',
         userId: null,

@@ -3,17 +3,13 @@ import { notFound } from '../../../../shared/errors.ts';
 import { DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
-import type { Events } from '../../../platform/events/events.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import { eraseStoredResponses } from '../../../platform/http/routing/idempotency.ts';
 import { recordAudit } from '../../core/audit/index.ts';
+import { publishChatChange } from '../changes/index.ts';
 import { endAccess } from './access.ts';
 import { removeConversations } from './removal.ts';
 import type { RemovalDependencies } from './removal.ts';
-
-export interface ErasureDependencies extends RemovalDependencies {
-  events: Events;
-}
 
 /** Row count that makes `inBatches` run another batch. */
 const full = 1;
@@ -27,16 +23,15 @@ const maxWaitMs = 15_000;
  * The sweep continues an interrupted erasure. The conversations are deleted next, the visitor last.
  */
 export class Erasure {
-  readonly #deps: ErasureDependencies;
+  readonly #deps: RemovalDependencies;
 
-  constructor(dependencies: ErasureDependencies) {
+  constructor(dependencies: RemovalDependencies) {
     this.#deps = dependencies;
   }
 
   /** @throws AppError `not_found`. */
   async erase(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
-    const { db, events, changes } = this.#deps;
-    const conversations = await db.workspace(tenantId, async (tx) => {
+    await this.#deps.db.workspace(tenantId, async (tx) => {
       const { rowCount } = await tx.query(
         'mark_visitor_erased',
         `UPDATE chat_visitors SET erased_at = clock_timestamp(), blocked_at = coalesce(blocked_at, clock_timestamp()), external_id = NULL, display_name = NULL,
@@ -57,10 +52,9 @@ export class Erasure {
           details: {},
         }),
       ]);
-      return ended;
+      publishAccessChange(tx, tenantId);
+      for (const conversation of ended) publishChatChange(tx, tenantId, conversation, { kind: 'access' });
     });
-    publishAccessChange(events, tenantId);
-    for (const conversation of conversations) changes.publish(tenantId, conversation, { kind: 'access' });
     const deadline = performance.now() + maxWaitMs;
     try {
       while ((await this.#eraseBatch(tenantId, id)) && performance.now() < deadline) await sleep(batchPauseMs);

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import type { ChatChanges } from '../changes/index.ts';
+import { publishChatChange } from '../changes/index.ts';
 import type { ChatEvents } from '../events/index.ts';
 
 /** Messages that one transaction deletes. The limit keeps locks short. */
@@ -9,7 +9,6 @@ const maxConversationsPerBatch = 100;
 
 export interface RemovalDependencies {
   db: Database;
-  changes: ChatChanges;
   /** Erases the data of other products before the conversations are deleted. */
   chatEvents: ChatEvents;
 }
@@ -34,12 +33,12 @@ export interface RemovalFilter {
  * @returns whether there may be more.
  */
 export async function removeConversations(
-  { db, changes, chatEvents }: RemovalDependencies,
+  { db, chatEvents }: RemovalDependencies,
   tenantId: string,
   { name, condition, value, skipsBusy }: RemovalFilter,
   removeRelated: (tx: Transaction, visitors: string[]) => Promise<unknown>,
 ): Promise<boolean> {
-  const { removed, hasMore } = await db.workspace(tenantId, async (tx) => {
+  return db.workspace(tenantId, async (tx) => {
     const { rows } = await tx.query<{ id: string; visitor_id: string | null; last_position: number }>(
       `lock_conversations_${name}`,
       `SELECT id, visitor_id, last_position FROM chat_conversations WHERE tenant_id = $1 AND ${condition}
@@ -54,15 +53,15 @@ export async function removeConversations(
       batch.push(row);
     }
     const ids = batch.map(({ id }) => id);
-    if (ids.length === 0) return { removed: [], hasMore: false };
+    if (ids.length === 0) return false;
     const deleted = await tx.query(
       'remove_some_messages',
       `DELETE FROM chat_messages WHERE tenant_id = $1 AND id = ANY(ARRAY(
          SELECT id FROM chat_messages WHERE conversation_id = ANY($2::uuid[]) ORDER BY conversation_id, position LIMIT $3))`,
       [tenantId, ids, maxMessagesPerBatch],
     );
-    if (deleted.rowCount === maxMessagesPerBatch) return { removed: [], hasMore: true };
-    if (await chatEvents.erase(tx, tenantId, ids)) return { removed: [], hasMore: true };
+    if (deleted.rowCount === maxMessagesPerBatch) return true;
+    if (await chatEvents.erase(tx, tenantId, ids)) return true;
     await tx.query(
       'remove_conversations',
       'DELETE FROM chat_conversations WHERE tenant_id = $1 AND id = ANY($2::uuid[])',
@@ -72,8 +71,7 @@ export async function removeConversations(
       tx,
       batch.flatMap(({ visitor_id: visitorId }) => visitorId ?? []),
     );
-    return { removed: ids, hasMore: batch.length < rows.length || rows.length === maxConversationsPerBatch };
+    for (const id of ids) publishChatChange(tx, tenantId, id, { kind: 'removed' });
+    return batch.length < rows.length || rows.length === maxConversationsPerBatch;
   });
-  for (const id of removed) changes.publish(tenantId, id, { kind: 'removed' });
-  return hasMore;
 }

@@ -5,10 +5,9 @@ import { notFound } from '../../../../shared/errors.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import type { Events } from '../../../platform/events/events.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../../core/audit/index.ts';
-import type { ChatChanges } from '../changes/index.ts';
+import { publishChatChange } from '../changes/index.ts';
 import { assertAttributesFit, attributesSize, splitAttributes } from '../conversations/index.ts';
 import type { AttributesSize } from '../conversations/index.ts';
 import {
@@ -26,8 +25,6 @@ type Patch = z.output<typeof resource.updateInboxVisitor.body>;
 export interface VisitorsDependencies {
   db: Database;
   cursors: Cursors;
-  events: Events;
-  changes: ChatChanges;
 }
 
 const maxShownConversations = 20;
@@ -107,7 +104,7 @@ export class Visitors {
    */
   async update(tenantId: string, id: string, patch: Patch, actor: string): Promise<InboxVisitor> {
     const { set, deleted } = splitAttributes(patch.attributes);
-    const { row, notified } = await this.#deps.db.workspace(tenantId, async (tx) => {
+    const row = await this.#deps.db.workspace(tenantId, async (tx) => {
       const [{ rows }, conversations] = await Promise.all([
         tx.query<InboxVisitorRow & AttributesSize>(
           'update_inbox_visitor',
@@ -140,10 +137,10 @@ export class Visitors {
       if (changed === undefined) throw notFound('visitor', id);
       if (patch.attributes !== undefined) assertAttributesFit(changed, 'body.attributes');
       await this.#audit(tx, tenantId, id, actor, 'updated', { changed: Object.keys(patch) });
-      return { row: changed, notified: conversations.rows };
+      for (const conversation of conversations.rows)
+        publishChatChange(tx, tenantId, conversation.id, { kind: 'conversation' });
+      return changed;
     });
-    for (const conversation of notified)
-      this.#deps.changes.publish(tenantId, conversation.id, { kind: 'conversation' });
     return presentInboxVisitor(row);
   }
 
@@ -152,7 +149,7 @@ export class Visitors {
    * They are kept, and work again until their expiry once the visitor is unblocked. @throws AppError `not_found`.
    */
   async block(tenantId: string, id: string, actor: string): Promise<InboxVisitor> {
-    const { row, conversations } = await this.#deps.db.workspace(tenantId, async (tx) => {
+    const row = await this.#deps.db.workspace(tenantId, async (tx) => {
       const { rows } = await tx.query<InboxVisitorRow>(
         'block_visitor',
         `UPDATE chat_visitors SET blocked_at = coalesce(blocked_at, clock_timestamp()), updated_at = now()
@@ -165,9 +162,10 @@ export class Visitors {
         findConversations(tx, tenantId, id),
         this.#audit(tx, tenantId, id, actor, 'blocked'),
       ]);
-      return { row: blocked, conversations: found };
+      publishAccessChange(tx, tenantId);
+      for (const conversationId of found) publishChatChange(tx, tenantId, conversationId, { kind: 'access' });
+      return blocked;
     });
-    this.#publishAccess(tenantId, conversations);
     return presentInboxVisitor(row);
   }
 
@@ -197,10 +195,5 @@ export class Visitors {
     details: { changed?: string[] } = {},
   ): Promise<void> {
     return recordAudit(tx, { tenantId, actor, action: `visitor.${what}`, targetType: 'visitor', targetId, details });
-  }
-
-  #publishAccess(tenantId: string, conversations: readonly string[]): void {
-    publishAccessChange(this.#deps.events, tenantId);
-    for (const id of conversations) this.#deps.changes.publish(tenantId, id, { kind: 'access' });
   }
 }

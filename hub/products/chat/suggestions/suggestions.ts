@@ -5,7 +5,7 @@ import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import { recordAudit } from '../../core/audit/index.ts';
-import type { ChatChanges } from '../changes/index.ts';
+import { publishChatChange } from '../changes/index.ts';
 
 export interface SuggestionRow {
   id: string;
@@ -49,12 +49,10 @@ export type NewSuggestion = Pick<
 export class Suggestions {
   readonly #db: Database;
   readonly #cursors: Cursors;
-  readonly #changes: ChatChanges;
 
-  constructor({ db, cursors, changes }: { db: Database; cursors: Cursors; changes: ChatChanges }) {
+  constructor({ db, cursors }: { db: Database; cursors: Cursors }) {
     this.#db = db;
     this.#cursors = cursors;
-    this.#changes = changes;
   }
 
   /** Stores a suggestion in the caller's transaction, whose commit publishes it to the agents. */
@@ -77,7 +75,7 @@ export class Suggestions {
         given.origin,
       ],
     );
-    tx.onCommit(() => this.#changes.publish(tenantId, given.conversationId, { kind: 'suggestion', id }));
+    publishChatChange(tx, tenantId, given.conversationId, { kind: 'suggestion', id });
     return presentSuggestion(rows[0] as SuggestionRow);
   }
 

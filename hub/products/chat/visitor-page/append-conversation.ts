@@ -1,6 +1,6 @@
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Assignment } from '../assignment/index.ts';
-import type { ChatChanges } from '../changes/index.ts';
+import { publishChatChange } from '../changes/index.ts';
 import { conversationColumns } from '../conversations/index.ts';
 import type { ChatActor, ConversationRow, ConversationWriter, MessageWriter } from '../conversations/index.ts';
 import type { ChatEvents } from '../events/index.ts';
@@ -10,7 +10,6 @@ export interface AppendDependencies {
   messageWriter: MessageWriter;
   assignment: Assignment;
   events: ChatEvents;
-  changes: ChatChanges;
 }
 
 /** The conversation whose messages move (`source`), and the one that receives them. Neither is closed. */
@@ -33,7 +32,7 @@ const system: ChatActor = { actor: 'system', environment: null };
 export async function appendConversation(
   tx: Transaction,
   tenantId: string,
-  { conversationWriter, messageWriter, assignment, events, changes }: AppendDependencies,
+  { conversationWriter, messageWriter, assignment, events }: AppendDependencies,
   { source, target, hasStarted }: Append,
   actor: ChatActor,
 ): Promise<void> {
@@ -102,10 +101,8 @@ export async function appendConversation(
     await events.messagesMoved(tx, tenantId, target.id);
   }
   const { last_position: position, last_seq: seq } = conversation;
-  tx.onCommit(() => {
-    changes.publish(tenantId, target.id, { kind: 'message', position, seq });
-    changes.publish(tenantId, target.id, { kind: 'conversation' });
-  });
+  publishChatChange(tx, tenantId, target.id, { kind: 'message', position, seq });
+  publishChatChange(tx, tenantId, target.id, { kind: 'conversation' });
 }
 
 const columnsOf = (table: string) =>

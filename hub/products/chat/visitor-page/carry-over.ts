@@ -1,5 +1,6 @@
 import type { Transaction } from '../../../platform/db/database.ts';
 import { recordAudit } from '../../core/audit/index.ts';
+import { publishChatChange } from '../changes/index.ts';
 import { conversationColumns } from '../conversations/index.ts';
 import type { ConversationRow } from '../conversations/index.ts';
 import { appendConversation } from './append-conversation.ts';
@@ -30,7 +31,7 @@ export async function carryOver(
   deps: AppendDependencies,
   { anonymousSession, link }: SignIn,
 ): Promise<string | null> {
-  const { changes, messageWriter } = deps;
+  const { messageWriter } = deps;
   const {
     rows: [session],
   } = await tx.query<{ visitor_id: string; conversation_id: string; open_id: string | null }>(
@@ -128,12 +129,10 @@ export async function carryOver(
       { content, private: true, senderType: 'system', senderId: null },
       { actor: 'system', environment: null },
     );
-  tx.onCommit(() => {
-    for (const id of ids) {
-      changes.publish(tenantId, id, { kind: 'access' });
-      changes.publish(tenantId, id, { kind: 'conversation' });
-    }
-  });
+  for (const id of ids) {
+    publishChatChange(tx, tenantId, id, { kind: 'access' });
+    publishChatChange(tx, tenantId, id, { kind: 'conversation' });
+  }
   return conversationId;
 }
 

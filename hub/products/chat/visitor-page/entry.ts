@@ -11,7 +11,7 @@ import type { Logger } from '../../../platform/observability/logger.ts';
 import { addressBlock } from '../../../platform/rate-limiter/address-block.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { Assignment } from '../assignment/index.ts';
-import type { ChatChanges } from '../changes/index.ts';
+import { publishChatChange } from '../changes/index.ts';
 import { conversationColumns, visitorColumns } from '../conversations/index.ts';
 import type { ConversationRow, ConversationWriter, MessageWriter, VisitorRow } from '../conversations/index.ts';
 import type { ChatEvents } from '../events/index.ts';
@@ -44,7 +44,6 @@ export interface VisitorEntryDependencies {
   messageWriter: MessageWriter;
   assignment: Assignment;
   events: ChatEvents;
-  changes: ChatChanges;
 }
 
 interface Site {
@@ -118,10 +117,10 @@ export class VisitorEntry {
   }
 
   async end({ tenantId, sessionId, conversationId }: VisitorIdentity) {
-    await this.#deps.db.workspace(tenantId, (tx) =>
-      tx.query('end_visitor_session', 'DELETE FROM chat_sessions WHERE id = $1', [sessionId]),
-    );
-    this.#deps.changes.publish(tenantId, conversationId, { kind: 'access' });
+    await this.#deps.db.workspace(tenantId, (tx) => {
+      publishChatChange(tx, tenantId, conversationId, { kind: 'access' });
+      return tx.query('end_visitor_session', 'DELETE FROM chat_sessions WHERE id = $1', [sessionId]);
+    });
     return { ended: true as const };
   }
 

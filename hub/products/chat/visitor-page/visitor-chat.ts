@@ -5,10 +5,11 @@ import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
 import type { visitorPage as resource } from '../../../../shared/contract/chat/visitor-page.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import type { Publisher } from '../../../platform/events/events.ts';
 import type { VisitorIdentity } from '../../../platform/http/auth/principal.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { Assignment } from '../assignment/index.ts';
-import type { ChatChanges } from '../changes/index.ts';
+import { publishChatChange } from '../changes/index.ts';
 import { markRead, messageColumns, pageOf, pageText, presentMessage } from '../conversations/index.ts';
 import type { ConversationWriter, MessageWriter, PublicMessageRow } from '../conversations/index.ts';
 import type { ChatEvents } from '../events/index.ts';
@@ -28,7 +29,7 @@ export interface VisitorChatDependencies {
   messageWriter: MessageWriter;
   assignment: Assignment;
   events: ChatEvents;
-  changes: ChatChanges;
+  hubEvents: Publisher;
   handOver: HandOver;
 }
 
@@ -92,22 +93,20 @@ export class VisitorChat {
 
   /** @throws AppError `not_found`. */
   async read({ tenantId, conversationId }: VisitorIdentity, seq: number) {
-    const { moved, now } = await this.#deps.db.workspace(tenantId, async (tx) => ({
-      moved: await markRead(tx, conversationId, 'visitor', seq),
-      now: await tx.query<{ seq: number }>(
+    const { rows } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      await markRead(tx, tenantId, conversationId, 'visitor', seq);
+      return tx.query<{ seq: number }>(
         'read_mark_of_visitor',
         'SELECT visitor_read_seq AS seq FROM chat_conversations WHERE id = $1',
         [conversationId],
-      ),
-    }));
-    if (moved !== null)
-      this.#deps.changes.publish(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: moved });
-    return { seq: now.rows[0]?.seq ?? 0 };
+      );
+    });
+    return { seq: rows[0]?.seq ?? 0 };
   }
 
   /** Publishes the typing state. It is not stored. */
   async type({ tenantId, conversationId }: VisitorIdentity, typing: boolean) {
-    this.#deps.changes.publish(tenantId, conversationId, {
+    publishChatChange(this.#deps.hubEvents, tenantId, conversationId, {
       kind: 'typing',
       who: 'visitor',
       userId: null,
@@ -122,7 +121,7 @@ export class VisitorChat {
     const { tenantId, conversationId } = visitor;
     return this.#deps.db.workspace(tenantId, async (tx) => {
       const rating = await rateConversation(tx, this.#deps, visitor, given);
-      tx.onCommit(() => this.#deps.changes.publish(tenantId, conversationId, { kind: 'conversation' }));
+      publishChatChange(tx, tenantId, conversationId, { kind: 'conversation' });
       return rating;
     });
   }
