@@ -119,8 +119,9 @@ describe('what has to wait for a commit', () => {
   // A caller can forget to call a returned function, or call it although the transaction was rolled back.
   const returned = /\bcommitted\??: \(\) => |Promise<\(?\(\) => void\b|Promise<[^\n]*\bOutboxJob\b/;
 
-  test('is left to the transaction by `onCommit` and `enqueue`, and not returned to its caller', () => {
-    const sources = files.filter(({ path }) => /^hub\/(engine|products|platform\/db)\//.test(path));
+  const sources = files.filter(({ path }) => /^hub\/(engine|products|platform\/db)\//.test(path));
+
+  test('is left to the transaction by `onCommit`, `publish` and `enqueue`, and not returned to its caller', () => {
     expect(sources.length).toBeGreaterThan(100);
     expect(sources.filter(({ text }) => returned.test(text)).map(({ path }) => path)).toEqual([]);
   });
@@ -133,6 +134,35 @@ describe('what has to wait for a commit', () => {
     'accept(tx: Transaction): Promise<{ runId: string; job: OutboxJob | null }>;',
   ])('is seen when it is returned: %s', (text) => {
     expect(text).toMatch(returned);
+  });
+
+  // Such an event may arrive before the commit, or although the transaction was rolled back.
+  const published =
+    /\bafterCommit\b|\b[eE]vents\.publish\(|\b(?:publish|wake)[A-Z]\w*\(\s*(?:[\w#]+\.)*#?\w*[eE]vents\b/;
+
+  test('is published by `tx.publish`: only events about what no transaction writes are published without one', () => {
+    const publishers = sources.filter(({ path, text }) => !path.endsWith('.test.ts') && published.test(text));
+    expect(publishers.map(({ path }) => path)).toEqual([
+      'hub/products/ai/replies/answer-turn.ts',
+      'hub/products/ai/replies/delta-publisher.ts',
+      'hub/products/calls/trunk/trunk-keeper.ts',
+      'hub/products/chat/agents/presences.ts',
+      'hub/products/chat/live/agent-socket-gateway.ts',
+      'hub/products/chat/live/live-chat.ts',
+      'hub/products/chat/live/visitor-socket-gateway.ts',
+      'hub/products/chat/visitor-page/visitor-chat.ts',
+      'hub/products/nodes/connections/channels.ts',
+    ]);
+  });
+
+  test.each([
+    'this.#deps.events.publish(nodeTopic(id), {});',
+    'afterCommit(() => wake(tenantId));',
+    'publishAccessChange(this.#deps.events, tenantId);',
+    "publishChatChange(this.#events, tenantId, id, { kind: 'conversation' });",
+    'wakeTrunks(platform.events);',
+  ])('is seen when it is published without a transaction: %s', (text) => {
+    expect(text).toMatch(published);
   });
 });
 

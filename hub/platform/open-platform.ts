@@ -13,7 +13,6 @@ import type { Egress } from './egress/egress.ts';
 import type { Events } from './events/events.ts';
 import { LiveTopics } from './events/live-topics.ts';
 import { PostgresEvents } from './events/postgres-events.ts';
-import { publishAfterCommit } from './events/publish-after-commit.ts';
 import { smallBodyBytes } from './http/routing/body.ts';
 import { addressOf, createSmtpMailer } from './mail/mail.ts';
 import type { Mailer } from './mail/mail.ts';
@@ -147,12 +146,10 @@ export async function openPlatform(
       { cause: error },
     );
   };
-  const events = publishAfterCommit(
-    stack.use(
-      redisUrl === null
-        ? await PostgresEvents.connect(databaseUrl, secrets, logger)
-        : await connectRedisEvents(redisUrl, secrets, logger).catch(unreachable),
-    ),
+  const events = stack.use(
+    redisUrl === null
+      ? await PostgresEvents.connect(databaseUrl, secrets, logger)
+      : await connectRedisEvents(redisUrl, secrets, logger).catch(unreachable),
   );
   db.onPublished((topic, payload) => events.publish(topic, payload));
   const live = stack.use(new LiveTopics(events));

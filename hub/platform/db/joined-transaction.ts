@@ -66,11 +66,6 @@ export class JoinedTransaction {
     return turn;
   }
 
-  /** Does it once the whole is committed; not at all when it is not. */
-  defer(tell: () => void): void {
-    this.#tx.onCommit(tell);
-  }
-
   async #savepoint<Result>({ begin }: PartScope, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     const { part, keep } = openPart(this.#tx);
     const nested = new JoinedTransaction(this.#owner, part, begin, this.#root);
@@ -86,11 +81,4 @@ export class JoinedTransaction {
       throw error;
     }
   }
-}
-
-/** Tells others of something that is written: at once or, within a joined transaction, when that is committed. */
-export function afterCommit(tell: () => void): void {
-  const joined = current.getStore();
-  if (joined?.isOpen === true) joined.defer(tell);
-  else tell();
 }
