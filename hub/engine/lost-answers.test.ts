@@ -162,10 +162,8 @@ test.each(['write_intents', 'advance_all_runs'])(
     const log = (message: string) => ({ type: 'log', message, level: 'info' });
     const runId = await accept([log('before'), { type: 'skill', skillId: calling.id, input: {} }, log('after')]);
     const { db: breaking, broke } = breakingAfter(statement);
-    const published: unknown[] = [];
-    using _published = events.subscribe(`run:${runId}`, ({ status }) => void published.push(status));
     await engineOn(breaking, [...logSkills(), calling]).execute(runId, never);
-    expect([broke(), calls, await statusOf(runId), published]).toEqual([true, 1, 'succeeded', ['succeeded']]);
+    expect([broke(), calls, await statusOf(runId)]).toEqual([true, 1, 'succeeded']);
     const lines = await database.query<{ message: string }>(
       'select message from run_logs where run_id = $1 order by step_index, id',
       [runId],
@@ -176,6 +174,15 @@ test.each(['write_intents', 'advance_all_runs'])(
     ).toEqual([{ done: true }]);
   },
 );
+
+test('the end of a run whose connection breaks after the commit of that end is published once', async () => {
+  const runId = await accept([{ type: 'log', message: 'only', level: 'info' }]);
+  const published: unknown[] = [];
+  using _published = events.subscribe(`run:${runId}`, ({ status }) => void published.push(status));
+  const { db: breaking, broke } = breakingAfter('advance_all_runs');
+  await engineOn(breaking, logSkills()).execute(runId, never);
+  expect([broke(), await statusOf(runId), published]).toEqual([true, 'succeeded', ['succeeded']]);
+});
 
 test('a command that was leased to a poll as its run let go, and of which nobody heard, waits for its device again, which is told', async () => {
   const nodeId = newId();
