@@ -83,11 +83,11 @@ export class Connection {
     this.#socket = socket;
     let openedAt: number | null = null;
     // Handed over once the connection is accepted. Above the limit, the only frame is the error that reports it.
-    const held: VoiceFrame[] = [];
+    const early: VoiceFrame[] = [];
     const accept = () => {
       this.#isBusy = false;
       this.#options.onOpen();
-      for (const frame of held.splice(0)) this.#options.onFrame(frame);
+      for (const frame of early.splice(0)) this.#options.onFrame(frame);
     };
     socket.addEventListener('open', () => {
       openedAt = performance.now();
@@ -97,7 +97,7 @@ export class Connection {
     socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
       const frame = typeof data === 'string' ? parse(data) : null;
       if (frame === null || this.#socket !== socket) return;
-      if (this.#isBusy) held.push(frame);
+      if (this.#isBusy) early.push(frame);
       else this.#options.onFrame(frame);
     });
     socket.addEventListener('close', ({ code, reason }) => {

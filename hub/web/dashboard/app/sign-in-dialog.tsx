@@ -4,7 +4,6 @@ import { background } from '../../../../shared/web/background.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, Input } from '../ui/form.tsx';
-import { CodeBlock } from '../ui/value.tsx';
 import { useLanguage } from './language.tsx';
 import { renewNotificationsOfBrowser } from './renew-notifications.ts';
 import { checkSession, sessionState } from './session-state.ts';
@@ -112,7 +111,9 @@ export function SignInDialog() {
       ) : (
         <>
           <p className="mb-2">{words.signInByLink}</p>
-          <CodeBlock text="npx outrigger link" label={words.signInByLink} />
+          <code className="block rounded-(--radius-medium) bg-surface-muted p-3 text-sm select-all">
+            npx outrigger link
+          </code>
           {isChanged && (
             <div className="mt-3 flex justify-end">
               <Button onClick={() => location.reload()}>{words.reload}</Button>

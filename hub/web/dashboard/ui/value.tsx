@@ -4,13 +4,12 @@ import { visibleText } from '../../../../shared/visible-text.ts';
 import { background } from '../../../../shared/web/background.ts';
 import { useLanguage, useWords } from '../app/language.tsx';
 import { IconButton } from './button.tsx';
-import { shortId } from './object-links.tsx';
 
 /** Longer texts are cut until the reader asks for them: a browser lays out megabytes of text in seconds. */
 const shownCharacters = 64 * 1024;
 
 /** @returns a function that copies a text to the clipboard, and whether that worked, null after a few seconds. */
-function useCopy(text: string) {
+export function useCopy(text: string) {
   const [isCopied, setCopied] = useState<boolean | null>(null);
   useEffect(() => {
     if (isCopied === null) return;
@@ -29,7 +28,7 @@ function useCopy(text: string) {
   return { canCopy, isCopied, copyText };
 }
 
-function CopyIcon({ isCopied, size }: { isCopied: boolean | null; size: number }) {
+export function CopyIcon({ isCopied, size }: { isCopied: boolean | null; size: number }) {
   const Icon = isCopied === null ? Copy : isCopied ? Check : X;
   return <Icon size={size} aria-hidden />;
 }
@@ -43,26 +42,6 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
     <IconButton label={isCopied === null ? (label ?? copy) : isCopied ? copied : notCopied} onClick={copyText}>
       <CopyIcon isCopied={isCopied} size={16} />
     </IconButton>
-  );
-}
-
-/** The end of an id. A click copies the whole id. */
-export function CopyId({ id }: { id: string }) {
-  const { copy, copied, notCopied } = useWords().common;
-  const { canCopy, isCopied, copyText } = useCopy(id);
-  const text = shortId(id);
-  const code = <code title={id}>{text}</code>;
-  if (!canCopy) return code;
-  return (
-    <button
-      type="button"
-      aria-label={`${isCopied === null ? copy : isCopied ? copied : notCopied} ${text}`}
-      className="inline-flex min-h-6 items-center gap-1 hover:text-text"
-      onClick={copyText}
-    >
-      {code}
-      <CopyIcon isCopied={isCopied} size={14} />
-    </button>
   );
 }
 
