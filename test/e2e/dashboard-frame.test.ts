@@ -230,4 +230,20 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     await page.reload();
     await page.getByRole('heading', { level: 1, name: 'عمليات التشغيل' }).waitFor();
   });
+
+  test('another language whose texts are missing after an upgrade loads the page again, with what is typed', async () => {
+    const user = await hub.workspace();
+    await using tab = await open('/app/workflows/new', { session: user.jwt });
+    const { page } = tab;
+    const draft = '{ "name": "Half a workflow"';
+    await page.getByLabel('Workflow as JSON').fill(draft);
+    // Unlike a missing file, a script that throws does not also complain in the console.
+    const broken = { contentType: 'text/javascript', body: 'throw new Error()' };
+    await page.route('**/assets/dashboard-*.js', (route) => route.fulfill(broken), { times: 1 });
+    const loaded = page.waitForEvent('load');
+    await page.getByRole('complementary').getByLabel('Language').selectOption('de');
+    await loaded;
+    await page.getByRole('heading', { level: 1, name: 'Neuer Workflow' }).waitFor();
+    await expect.poll(() => page.getByLabel('Workflow als JSON').inputValue()).toBe(draft);
+  });
 });

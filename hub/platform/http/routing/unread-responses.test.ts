@@ -95,14 +95,14 @@ test('the response to a write is never refused', async () => {
 test('a connection whose client stops reading is closed and releases its memory; a slow client continues', async () => {
   const bytes = 48 * mib;
   const memory = new MemoryBudget({ limitBytes: 4 * bytes, waitMs: 1_000 });
-  const { stall } = await serve(memory, 4_000, bytes);
+  const { stall } = await serve(memory, 12_000, bytes);
   const stalled = await stall('/a');
   const slow = await stall('/b');
   let length = 0;
   // Node.js sees progress only when a third of the kernel's send buffer is free, which is about 20 chunks. The slow
-  // client reads about 400 chunks in the 4 s, so that it progresses on a busy machine, too. Before the other connection
-  // ends it reads less than the whole response.
-  let pauseMs = 10;
+  // client reads about 600 chunks in the 12 s, so that it progresses on a busy machine, too. Before the other connection
+  // ends it reads less than the whole response, which is about 770.
+  let pauseMs = 20;
   slow.on('data', (chunk: Buffer) => {
     length += chunk.length;
     if (pauseMs === 0) return;

@@ -87,12 +87,17 @@ export async function loadTexts(tables: readonly (keyof Words)[]): Promise<void>
 /** The language that the user has chosen since the page was loaded. */
 const chosen = new Store<{ language: Language | null }>({ language: null });
 
-/** Shows the page in another language. Its fields keep what the user typed. */
+let lastChoice: DashboardLocale | null = null;
+
+/** Shows the page in another language. Its fields keep what the user typed. @throws when the texts cannot be loaded. */
 export async function switchLanguage(locale: DashboardLocale): Promise<void> {
+  lastChoice = locale;
   const texts: typeof current = { locale, words: {} };
   const tables = () => Object.keys(current.words) as (keyof Words)[];
   // A page that is opened meanwhile adds tables.
   while (tables().some((table) => !texts.words[table])) await load(texts, tables());
+  // The user may have chosen another language while the texts were loaded.
+  if (lastChoice !== locale) return;
   current = texts;
   chosen.set({ language: currentLanguage() });
 }

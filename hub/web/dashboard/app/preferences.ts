@@ -3,6 +3,7 @@ import { useAction } from './api.ts';
 import type { Answer } from './api.ts';
 import { storeLocale, switchLanguage } from './language.tsx';
 import type { DashboardLocale } from './language.tsx';
+import { keepTypedTexts } from './typed-texts.ts';
 
 export type Preferences = Answer<'readMe'>['user']['preferences'];
 
@@ -23,11 +24,15 @@ export function useStorePreferences() {
 export function useChooseLanguage() {
   const { start, error } = useAction('updateMe', {
     onDone: async ({ user }) => {
-      preferences.set(user.preferences);
       const { language } = user.preferences;
+      preferences.set({ language });
       if (language === null) return;
       storeLocale(language);
-      await switchLanguage(language);
+      await switchLanguage(language).catch(() => {
+        // The hub was upgraded and no longer has the scripts of this page.
+        keepTypedTexts();
+        location.reload();
+      });
     },
   });
   return { choose: (language: DashboardLocale) => start({ body: { preferences: { language } } }), error };
