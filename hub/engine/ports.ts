@@ -129,7 +129,10 @@ export interface NodePort {
    * it or this try of the call sent one before.
    */
   dispatchAtOnce(tx: Transaction, request: CommandRequest): Promise<void>;
-  /** Has a command wait for its device that was handed out ahead, to a poll that nobody told of it. The commit wakes the polls of the node. */
+  /**
+   * Makes a command pending again that was leased for a waiting poll but not delivered to it. The commit wakes the polls
+   * of the node.
+   */
   takeBack(tx: Transaction, nodeId: string, commandId: string): Promise<void>;
   /** How a command stands. An output of more than `maxOutputBytes` as JSON is left out. */
   readOutcome(tenantId: string, commandId: string, maxOutputBytes: number): Promise<CommandOutcome | null>;

@@ -202,7 +202,7 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     expect(await page.getByRole('combobox', { name: 'Search' }).inputValue()).toBe('half a name');
   });
 
-  test('another language changes the texts at once, and what is typed stays', async () => {
+  test('another language changes the texts without a reload, and typed text stays', async () => {
     const user = await hub.workspace();
     await using editor = await open('/app/workflows/new', { session: user.jwt });
     const draft = '{ "name": "Half a workflow"';
@@ -231,7 +231,7 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
     await page.getByRole('heading', { level: 1, name: 'عمليات التشغيل' }).waitFor();
   });
 
-  test('another language whose texts are missing after an upgrade loads the page again, with what is typed', async () => {
+  test('another language whose texts cannot be loaded reloads the page, and typed text stays', async () => {
     const user = await hub.workspace();
     await using tab = await open('/app/workflows/new', { session: user.jwt });
     const { page } = tab;

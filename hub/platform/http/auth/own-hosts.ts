@@ -77,7 +77,7 @@ export function createOwnHosts({ publicUrl, host, listensAt }: OwnHostsOptions):
     isOriginOf(origin, { headers: { host: named } }) {
       const url = parseOrigin(origin);
       if (url === null || named === undefined || url.host !== named) return false;
-      // An https page of a hub with an http PUBLIC_URL is accepted: nobody can change it on its way.
+      // An https page of a hub with an http PUBLIC_URL is accepted, because nobody can change such a page in transit.
       return named !== publicHost || publicAddress?.protocol !== 'https:' || url.protocol === 'https:';
     },
     isLocal: (request) =>
