@@ -2,7 +2,7 @@ import { canonicalJson } from '../../shared/json.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { heapOf } from '../platform/process/memory-budget.ts';
 import { hashOf } from './call.ts';
-import type { Asked, CallSite, Waiting } from './call.ts';
+import type { ApprovalWait, CallSite, OpenWait } from './call.ts';
 import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { Approval, NewApproval } from './ports.ts';
@@ -34,33 +34,34 @@ function assertReadable(request: JsonObject, text: string): void {
   );
 }
 
-/** Asks for an approval, once for each call. @throws StepFailure `approval_too_large`. */
+/**
+ * The wait for a new approval of a call. `requestHash` is that of the canonical request unless given.
+ * @throws StepFailure `approval_too_large`.
+ */
 export function askApproval(
-  deps: Pick<EngineDependencies, 'approvals'>,
   held: HeldRun,
   site: CallSite,
-  approval: Omit<NewApproval, 'tenantId' | 'runId' | 'stepIndex' | 'attempt' | 'call'>,
-): Asked {
+  approval: Omit<NewApproval, 'tenantId' | 'runId' | 'stepIndex' | 'attempt' | 'call' | 'requestHash'> & {
+    requestHash?: string;
+  },
+): ApprovalWait {
   const { run } = held;
   const { index: stepIndex, attempt, call } = site;
   const text = canonicalJson(approval.request);
   assertReadable(approval.request, text);
   return {
     kind: 'waiting',
-    status: 'waiting_approval',
+    for: 'approval',
     wakeInSeconds: null,
-    requestHash: approval.requestHash ?? hashOf(text),
-    begin: async (tx) => ({
-      kind: 'approval',
-      approvalId: await deps.approvals.create(tx, {
-        tenantId: run.tenant_id,
-        runId: run.id,
-        stepIndex,
-        attempt,
-        call,
-        ...approval,
-      }),
-    }),
+    request: {
+      tenantId: run.tenant_id,
+      runId: run.id,
+      stepIndex,
+      attempt,
+      call,
+      ...approval,
+      requestHash: approval.requestHash ?? hashOf(text),
+    },
   };
 }
 
@@ -69,15 +70,15 @@ export async function settledApproval(
   deps: Pick<EngineDependencies, 'approvals'>,
   held: HeldRun,
   site: CallSite,
-): Promise<{ row: Approval } | Waiting | null> {
+): Promise<{ row: Approval } | OpenWait | null> {
   const row = await held.read((tx) => deps.approvals.find(tx, held.runId, site.index, site.attempt, site.call));
   if (row === null) return null;
   if (row.status === 'pending')
     return {
       kind: 'waiting',
-      status: 'waiting_approval',
+      for: 'open',
       wakeInSeconds: null,
-      begin: async () => ({ kind: 'approval', approvalId: row.id }),
+      wait: { kind: 'approval', approvalId: row.id },
     };
   if (row.status === 'approved') return { row };
   const by = row.decider?.name ?? row.decidedBy ?? 'nobody';

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
-import type { Transaction } from '../platform/db/database.ts';
-import type { Approval } from './ports.ts';
+import type { Approval, ChildRequest, CommandRequest, NewApproval } from './ports.ts';
 import type { StepWait } from './schema.ts';
 import type { EffectKind, SkillOutcome, SunkRow } from './skill.ts';
 
@@ -25,33 +24,44 @@ export interface CallSite {
   reserve: (heapBytes: number) => Promise<void>;
 }
 
-/** What a call waits for without a worker. */
-export interface Waiting {
+interface WaitTerms {
   kind: 'waiting';
-  status: 'running' | 'waiting_approval';
-  /** When to look again even if nobody wakes the run, in seconds; null for never. */
+  /** When to continue the run if nothing wakes it, in seconds; null for never. */
   wakeInSeconds: number | null;
-  /** Writes what is waited for, in the transaction that lets the run go. */
-  begin: (tx: Transaction) => Promise<StepWait>;
-  /** What `begin` will answer, unless it was asked for before: known ahead, it is written without waiting for that. */
-  expected?: StepWait;
-  /**
-   * The same, sent without waiting for anything; what it sends fails the transaction, as `isAssertionFailed` knows, where `begin` would
-   * answer something else than `expected`.
-   */
-  beginAtOnce?: (tx: Transaction) => Promise<void>;
-  /** Called, in a transaction, when it was begun before and nobody heard of that. */
-  unheard?: (tx: Transaction) => Promise<void>;
-  /** Takes what must be locked before the run itself. */
-  lockFirst?: (tx: Transaction) => Promise<void>;
-  /** False when it could be asked for again without harm, so that its commit need not wait for the disk. */
-  durable?: boolean;
 }
 
-/** A wait for an approval that was not asked for before. */
-export interface Asked extends Waiting {
-  requestHash: string;
+/** A command to be sent to a node. */
+export interface CommandWait extends WaitTerms {
+  for: 'command';
+  request: Omit<CommandRequest, 'deadlineInSeconds'>;
+  /** Time of the step, which began with the call; undefined for no limit. */
+  timeoutSeconds: number | undefined;
+  /** When the call began, by `performance.now()`. */
+  calledAt: number;
 }
+
+/** An approval to be created. */
+export interface ApprovalWait extends WaitTerms {
+  for: 'approval';
+  request: NewApproval;
+}
+
+/** A child run to be started. */
+export interface ChildWait extends WaitTerms {
+  for: 'child';
+  skillId: string;
+  /** Who started the run and who wrote what it does is read in the transaction that starts the child run. */
+  request: Omit<ChildRequest, 'requestedBy' | 'authoredBy'>;
+}
+
+/** A command, approval or child run that exists already and is still open. */
+export interface OpenWait extends WaitTerms {
+  for: 'open';
+  wait: StepWait;
+}
+
+/** What a call waits for while no worker holds its run. `suspend` creates it in the transaction that suspends the run. */
+export type Waiting = CommandWait | ApprovalWait | ChildWait | OpenWait;
 
 export type CallOutcome =
   | {

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { AppError, errorCodes } from '../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
+import type { Transaction } from '../platform/db/database.ts';
 import { heapOfText } from '../platform/process/memory-budget.ts';
 import { maxRunDepth } from './accept-runs.ts';
-import type { CallOutcome, CallSite } from './call.ts';
+import type { CallOutcome, CallSite, ChildWait } from './call.ts';
 import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import { smallOutputBytes } from './run-outputs.ts';
 import { readRunPeople } from './run-people.ts';
-import { lockLimits } from './run-rows.ts';
 import type { SpawnSkill } from './skill.ts';
 
 /** How often a run looks after the one that it waits for, should nobody wake it, in seconds. */
@@ -20,15 +20,13 @@ const spawnInput = z.object({
   payload: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** Starts a run that this one waits for, in the transaction that lets it go. */
-export async function beginChild(
-  deps: EngineDependencies,
-  held: HeldRun,
+/** The wait for a new child run. @throws StepFailure `depth_exceeded`. */
+export function childWait(
+  { run }: HeldRun,
   { timeoutSeconds = Infinity }: CallSite,
   skill: SpawnSkill,
   input: Record<string, unknown>,
-): Promise<CallOutcome> {
-  const { run } = held;
+): ChildWait {
   const { workflowId, context, payload } = spawnInput.parse(input);
   if (run.depth + 1 >= maxRunDepth)
     throw new StepFailure('depth_exceeded', `${run.depth + 1} runs each started the next; a loop is ended here.`, {
@@ -36,35 +34,41 @@ export async function beginChild(
     });
   return {
     kind: 'waiting',
-    status: 'running',
+    for: 'child',
     wakeInSeconds: Math.min(childGraceSeconds, timeoutSeconds),
-    lockFirst: (tx) => lockLimits(tx, workflowId),
-    begin: async (tx) => {
-      try {
-        const { starters, authors } = await readRunPeople(tx, run.tenant_id, run.id);
-        const { runId } = await deps.startChild(tx, {
-          tenantId: run.tenant_id,
-          workflowId,
-          trigger: { type: 'subagent', parentRunId: run.id },
-          parentRunId: run.id,
-          depth: run.depth + 1,
-          context: context ?? null,
-          payload: (payload as JsonObject | undefined) ?? null,
-          environment: run.environment,
-          requestedBy: starters,
-          authoredBy: authors,
-        });
-        return { kind: 'run', runId };
-      } catch (error) {
-        if (error instanceof AppError && error.code !== 'unavailable')
-          throw new StepFailure('subagent_refused', `${skill.id} could not start its workflow: ${error.message}`, {
-            retryable: errorCodes[error.code].retryable,
-            cause: error,
-          });
-        throw error;
-      }
+    skillId: skill.id,
+    request: {
+      tenantId: run.tenant_id,
+      workflowId,
+      trigger: { type: 'subagent', parentRunId: run.id },
+      parentRunId: run.id,
+      depth: run.depth + 1,
+      context: context ?? null,
+      payload: (payload as JsonObject | undefined) ?? null,
+      environment: run.environment,
     },
   };
+}
+
+/** Starts a child run; returns its id. @throws StepFailure `subagent_refused` when its workflow cannot be started. */
+export async function startChildRun(
+  tx: Transaction,
+  { startChild }: Pick<EngineDependencies, 'startChild'>,
+  { run }: HeldRun,
+  { skillId, request }: ChildWait,
+): Promise<string> {
+  try {
+    const { starters, authors } = await readRunPeople(tx, run.tenant_id, run.id);
+    const { runId } = await startChild(tx, { ...request, requestedBy: starters, authoredBy: authors });
+    return runId;
+  } catch (error) {
+    if (error instanceof AppError && error.code !== 'unavailable')
+      throw new StepFailure('subagent_refused', `${skillId} could not start its workflow: ${error.message}`, {
+        retryable: errorCodes[error.code].retryable,
+        cause: error,
+      });
+    throw error;
+  }
 }
 
 interface ChildRow {
@@ -136,9 +140,9 @@ export async function resumeChild(held: HeldRun, site: CallSite, runId: string):
         );
       return {
         kind: 'waiting',
-        status: 'running',
+        for: 'open',
         wakeInSeconds: Math.min(childGraceSeconds, remainingSeconds),
-        begin: async () => ({ kind: 'run', runId }),
+        wait: { kind: 'run', runId },
       };
     }
   }

@@ -1,11 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
-import { isAssertionFailed } from '../platform/db/errors.ts';
 import { throughOutages } from '../platform/db/outage.ts';
-import { commitBehind } from '../platform/db/transaction.ts';
 import { background } from '../platform/process/background.ts';
 import { runTopic, wakeRuns } from './accept-runs.ts';
 import { admitWaitingRuns } from './admission.ts';
@@ -32,21 +29,18 @@ import { readRunPeople } from './run-people.ts';
 import { lockLimits } from './run-rows.ts';
 import { RunTrace } from './run-trace.ts';
 import { RunWrites } from './run-writes.ts';
-import type { RunFailure, StepWait } from './schema.ts';
+import type { RunFailure } from './schema.ts';
 import { stepsOf } from './skill-run.ts';
 import type { SkillOutcome } from './skill.ts';
 import { callOf, runStep } from './steps.ts';
 import {
   advanceRun,
   hasAdvanced,
-  isSuspended,
   keepStateForRetry,
   releaseRun,
   secondsSince,
   renewalSeconds,
   renewLease,
-  suspendAtOnce,
-  suspendRun,
   writeLastStep,
   writeReceipt,
   writeRetry,
@@ -54,6 +48,7 @@ import {
   writeStep,
 } from './store.ts';
 import type { ClaimedRun, Hold, RunAdvance, StepRecord, StepRow } from './store.ts';
+import { suspend } from './suspend.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
 const maxLostLeases = 5;
@@ -221,7 +216,7 @@ export class Engine {
     const beganAt = performance.now();
     let outcome = await this.#tryStep(held, index);
     if (outcome.kind === 'waiting') {
-      const refusal = await this.#suspend(held, index, outcome);
+      const refusal = await suspend(this.#deps, held, index, outcome);
       if (refusal === null) return 'left';
       if (outcome.state !== null && held.run.steps[index]?.type === 'agent') {
         const { state } = outcome;
@@ -528,55 +523,6 @@ export class Engine {
       await releaseRun(tx, held, run.tenant_id, seconds);
       await writeStep(tx, held, stepUnderWay(index, attempt, { wait: { kind: 'delay' } }));
     });
-  }
-
-  /** Lets a run wait without a worker; answers why what it would wait for could not be set going, if so. */
-  async #suspend(
-    held: HeldRun,
-    index: number,
-    outcome: Extract<StepOutcome, { kind: 'waiting' }>,
-  ): Promise<StepFailure | null> {
-    const { run } = held;
-    const { expected, state, beginAtOnce, wakeInSeconds } = outcome;
-    const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
-    const until = { step: index, status, wakeInSeconds } as const;
-    const writeWait = (tx: Transaction, wait: StepWait) =>
-      writeStep(tx, held, stepUnderWay(index, outcome.attempt, { status, wait, state }));
-    let tries = 0;
-    const begin = async (tx: Transaction): Promise<void> => {
-      tries += 1;
-      if (status === 'waiting_approval') tx.publish(runTopic(run.id), { status });
-      if (tries === 1 && beginAtOnce !== undefined && expected !== undefined) {
-        const all = [suspendAtOnce(tx, held, run, until), beginAtOnce(tx), writeWait(tx, expected)];
-        commitBehind(tx);
-        await Promise.all(all);
-        return;
-      }
-      await outcome.lockFirst?.(tx);
-      if (tries > 1 && (await isSuspended(tx, held))) {
-        await outcome.unheard?.(tx);
-        return;
-      }
-      const waiting = Promise.all([suspendRun(tx, held, run, until), (async () => outcome.begin(tx))()]);
-      const written = expected === undefined ? undefined : writeWait(tx, expected);
-      written?.catch(() => undefined);
-      // What keeps it from waiting is said first, also when that has failed the whole transaction.
-      const [, wait] = await waiting;
-      await written;
-      if (expected === undefined || !isDeepStrictEqual(wait, expected)) await writeWait(tx, wait);
-    };
-    try {
-      const durable = outcome.durable ?? true;
-      await held.write(begin, durable).catch((error: unknown) => {
-        // Something stands against it, which is found by looking.
-        if (isAssertionFailed(error)) return held.write(begin, durable);
-        throw error;
-      });
-    } catch (error) {
-      if (error instanceof StepFailure) return error;
-      throw error;
-    }
-    return null;
   }
 
   async #renew(held: HeldRun, taken: AbortController): Promise<void> {

@@ -6,6 +6,7 @@ import { approvedRequestText, systemRun } from '../../shared/commands/system.ts'
 import { AppError } from '../../shared/errors.ts';
 import { toStorableJson } from '../../shared/json.ts';
 import type { JsonObject } from '../../shared/json.ts';
+import type { Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
 import { newId } from '../platform/ids.ts';
 import { heapOfText } from '../platform/process/memory-budget.ts';
@@ -13,9 +14,10 @@ import { approvalSeconds, askApproval, openApproval } from './approval-gate.ts';
 import { approvalMessage } from './approval-message.ts';
 import type { EarlierTry } from './approval-message.ts';
 import { hashOf } from './call.ts';
-import type { CallOutcome, CallSite, Waiting } from './call.ts';
+import type { CallOutcome, CallSite, CommandWait } from './call.ts';
 import { StepFailure, commandFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
+import type { CommandRequest, NodePort } from './ports.ts';
 import { smallOutputBytes } from './run-outputs.ts';
 import { splitNodeInput } from './skill.ts';
 import type { NodeSkill, Skill } from './skill.ts';
@@ -38,12 +40,12 @@ export async function beginCommand(
   // A step's own call is judged in the transaction that sends it; an agent's before, so that its model hears of a refusal.
   if (command.needsApproval || site.call > 0)
     await held.read((tx) => deps.nodes.assertUsable(tx, held.run.tenant_id, nodeId, command));
-  if (!command.needsApproval) return dispatch(deps, held, site, skill, input as JsonObject, null);
+  if (!command.needsApproval) return commandWait(held, site, skill, input as JsonObject, null);
   const text = approvedRequestText(
     nodeId,
     systemRun.input.parse(deviceInput(systemRun, splitNodeInput(input).command)),
   );
-  return askApproval(deps, held, site, {
+  return askApproval(held, site, {
     ...openApproval,
     kind: 'system.run',
     title: `${site.label ?? skill.title}: ${commandLine(input['argv'] as string[])}`.slice(0, 500),
@@ -71,65 +73,70 @@ export async function findEarlierTry(
   return earlier === null ? null : { type, ...earlier };
 }
 
-/** Waits for a command, which is written in the transaction that lets the run go. */
-export function dispatch(
-  deps: EngineDependencies,
-  held: HeldRun,
+/** The wait for a new command. */
+export function commandWait(
+  { run }: HeldRun,
   site: CallSite,
   skill: NodeSkill,
   input: JsonObject,
-  approval: { id: string; requestHash: string; approvedBy: string; approvedAt: string } | null,
-): Waiting {
-  const { run } = held;
+  approval: CommandRequest['approval'],
+): CommandWait {
   const { index: stepIndex, attempt, call, timeoutSeconds } = site;
   const { nodeId, waitMs, command } = splitNodeInput(input);
-  const timeoutMs = deviceTimeMs(skill.command, command);
-  const id = newId();
-  const calledAt = performance.now();
-  const request = () => ({
-    id,
-    tenantId: run.tenant_id,
-    nodeId,
-    runId: run.id,
-    stepIndex,
-    attempt,
-    call,
-    command: skill.command,
-    input: command,
-    waitMs,
-    // The transaction may be tried again later.
-    deadlineInSeconds: timeoutSeconds === undefined ? null : timeoutSeconds - (performance.now() - calledAt) / 1000,
-    approval,
-    origin: {
-      step: { index: stepIndex, name: run.steps[stepIndex]?.name ?? null },
-      approvedBy: approverOf(site),
-      reason: reasonOf(site, run.steps[stepIndex]?.name),
-    },
-  });
+  const stepName = run.steps[stepIndex]?.name;
   return {
     kind: 'waiting',
-    status: 'running',
-    wakeInSeconds: (waitMs + timeoutMs) / 1000 + commandGraceSeconds,
-    begin: async (tx) => {
-      const usable = deps.nodes
-        .assertUsable(tx, run.tenant_id, nodeId, skill.command, { lock: true })
-        .catch((error: unknown) => {
-          throw error instanceof AppError && error.code !== 'unavailable' ? toStepFailure(error) : error;
-        });
-      // Without waiting for the answer: a command of a node that can't be used is undone with all that is written here.
-      const dispatched = deps.nodes.dispatch(tx, request());
-      dispatched.catch(() => undefined);
-      // What is wrong with the node is said first, also when both answers come at once.
-      await usable;
-      return { kind: 'node_command', commandId: await dispatched };
+    for: 'command',
+    wakeInSeconds: (waitMs + deviceTimeMs(skill.command, command)) / 1000 + commandGraceSeconds,
+    timeoutSeconds,
+    calledAt: performance.now(),
+    request: {
+      id: newId(),
+      tenantId: run.tenant_id,
+      nodeId,
+      runId: run.id,
+      stepIndex,
+      attempt,
+      call,
+      command: skill.command,
+      input: command,
+      waitMs,
+      approval,
+      origin: {
+        step: { index: stepIndex, name: stepName ?? null },
+        approvedBy: approverOf(site),
+        reason: reasonOf(site, stepName),
+      },
     },
-    beginAtOnce: (tx) => deps.nodes.dispatchAtOnce(tx, request()),
-    async unheard(tx) {
-      await deps.nodes.takeBack(tx, nodeId, id);
-    },
-    expected: { kind: 'node_command', commandId: id },
-    durable: skill.command.acts,
   };
+}
+
+/** The request with the time that is left of the step now: the transaction that writes it can run later, or again. */
+const requestNow = ({ request, timeoutSeconds, calledAt }: CommandWait): CommandRequest => ({
+  ...request,
+  deadlineInSeconds: timeoutSeconds === undefined ? null : timeoutSeconds - (performance.now() - calledAt) / 1000,
+});
+
+/**
+ * Sends a command without waiting for the result of any statement. The transaction fails with an error for
+ * `isAssertionFailed` unless the command can be sent and is the first one of this call.
+ */
+export async function sendCommandPipelined(tx: Transaction, nodes: NodePort, wait: CommandWait): Promise<void> {
+  await nodes.dispatchAtOnce(tx, requestNow(wait));
+}
+
+/** Sends a command, unless this call sent one before; returns its id. @throws StepFailure when the node cannot be used. */
+export async function sendCommand(tx: Transaction, nodes: NodePort, wait: CommandWait): Promise<string> {
+  const { tenantId, nodeId, command } = wait.request;
+  const usable = nodes.assertUsable(tx, tenantId, nodeId, command, { lock: true }).catch((error: unknown) => {
+    throw error instanceof AppError && error.code !== 'unavailable' ? toStepFailure(error) : error;
+  });
+  // Sent without waiting for `usable`: if that fails, the transaction is rolled back.
+  const sent = nodes.dispatch(tx, requestNow(wait));
+  sent.catch(() => undefined);
+  // The reason of `assertUsable` takes precedence, because it names what to change.
+  await usable;
+  return sent;
 }
 
 /** Who approved a call, as its device learns it; null for a call that needed no approval, or that nobody decided. */
@@ -166,9 +173,9 @@ export async function resumeCommand(
   if (command.status === 'pending' || command.status === 'leased') {
     return {
       kind: 'waiting',
-      status: 'running',
+      for: 'open',
       wakeInSeconds: commandGraceSeconds,
-      begin: async () => ({ kind: 'node_command', commandId }),
+      wait: { kind: 'node_command', commandId },
     };
   }
   held.trace?.command(site.index, commandId, command);

@@ -19,8 +19,8 @@ export interface NewApproval {
   title: string;
   message: string;
   request: JsonObject;
-  /** SHA-256, in hex, of what the approval binds; of the canonical request when left out. */
-  requestHash?: string;
+  /** SHA-256, in hex, of what the approval binds. */
+  requestHash: string;
   onTimeout: 'reject' | 'approve';
   expiresInSeconds: number | undefined;
   /** Which call of an agent's tools it belongs to; 0 for the step itself. */

@@ -12,13 +12,13 @@ import { approvalSeconds, askApproval, openApproval, settledApproval } from './a
 import { approvalMessage } from './approval-message.ts';
 import type { EarlierTry } from './approval-message.ts';
 import { hashOf } from './call.ts';
-import type { Asked, CallOutcome, CallSite } from './call.ts';
-import { beginChild, resumeChild } from './child-run.ts';
+import type { ApprovalWait, CallOutcome, CallSite } from './call.ts';
+import { childWait, resumeChild } from './child-run.ts';
 import { executeDirect } from './direct-call.ts';
 import { StepFailure, toStepFailure } from './failure.ts';
 import { beyondGrants } from './grants.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
-import { beginCommand, dispatch, findEarlierTry, resumeCommand } from './node-call.ts';
+import { beginCommand, commandWait, findEarlierTry, resumeCommand } from './node-call.ts';
 import type { Approval } from './ports.ts';
 import type { StepWait } from './schema.ts';
 import { splitNodeInput } from './skill.ts';
@@ -62,7 +62,7 @@ export async function beginCall(
   if (isGated && !(skill.kind === 'node' && skill.command.needsApproval))
     return askOnce(deps, held, site, skill, async () => {
       const earlier = await findEarlierTry(deps, held, site, skill);
-      return held.working(site.index, () => askForSkill(deps, held, site, skill, rendered, earlier));
+      return held.working(site.index, () => askForSkill(held, site, skill, rendered, earlier));
     });
   return carryOut(deps, held, site, skill, input);
 }
@@ -95,7 +95,7 @@ export async function askOnce(
   held: HeldRun,
   site: CallSite,
   skill: Skill,
-  ask: () => Asked | Promise<Asked>,
+  ask: () => ApprovalWait | Promise<ApprovalWait>,
 ): Promise<CallOutcome> {
   const settled = await settledApproval(deps, held, site);
   if (settled === null) {
@@ -105,7 +105,7 @@ export async function askOnce(
       site.attempt === 1
         ? null
         : await held.read((tx) =>
-            deps.approvals.findApproved(tx, held.runId, site.index, site.call, waiting.requestHash),
+            deps.approvals.findApproved(tx, held.runId, site.index, site.call, waiting.request.requestHash),
           );
     return earlier === null ? waiting : carryOutApproved(deps, held, site, skill, earlier);
   }
@@ -153,15 +153,14 @@ export async function assertNotInDoubt(held: HeldRun, site: CallSite, skill: Ski
 }
 
 function askForSkill(
-  deps: EngineDependencies,
   held: HeldRun,
   site: CallSite,
   skill: Skill,
   rendered: JsonValue,
   earlier: EarlierTry | null,
-): Asked {
+): ApprovalWait {
   const request = { skillId: skill.id, input: toStorableJson(rendered) };
-  return askApproval(deps, held, site, {
+  return askApproval(held, site, {
     ...openApproval,
     kind: 'step',
     title: (site.label ?? skill.title).slice(0, 500),
@@ -190,7 +189,7 @@ async function carryOutApproved(
     const requestHash = hashOf(approvedRequestText(nodeId, systemRun.input.parse(deviceInput(systemRun, command))));
     if (requestHash !== approval.requestHash) throw mismatch();
     noteApproved(held, site, approval.request);
-    return dispatch(deps, held, site, skill, input as JsonObject, {
+    return commandWait(held, site, skill, input as JsonObject, {
       id: approval.id,
       requestHash,
       approvedBy: approval.decider?.name ?? approval.decidedBy ?? 'unknown',
@@ -245,7 +244,7 @@ async function carryOut(
   assertGranted(held, skill.id, input);
   if (skill.kind === 'direct') return asPromised(deps, skill, await executeDirect(deps, held, site, skill, input));
   if (skill.kind === 'node') return beginCommand(deps, held, site, skill, input);
-  return beginChild(deps, held, site, skill, input);
+  return childWait(held, site, skill, input);
 }
 
 /** @throws Error for an output that is not what its skill says, which is a mistake of the skill. */

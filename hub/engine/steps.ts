@@ -142,7 +142,7 @@ async function runSkillStep(
       const request = { skillId: skill.id, input: toStorableJson(rendered) };
       const title = `${step.name ?? skill.title} (changed)`.slice(0, 500);
       return askOnce(deps, held, site, skill, () =>
-        askApproval(deps, held, site, {
+        askApproval(held, site, {
           ...approved.terms,
           kind: 'step',
           title,
@@ -225,7 +225,7 @@ async function runApprovalStep(
     escalateAfterSeconds: step.escalateAfterSeconds,
     escalateTo: step.escalateTo ?? [],
   };
-  return { ...held.working(index, () => askApproval(deps, held, site, approval)), attempt, state: null };
+  return { ...held.working(index, () => askApproval(held, site, approval)), attempt, state: null };
 }
 
 /** What the step after an approval would do; null when that depends on the approval itself, or can't be told yet. */

@@ -89,7 +89,7 @@ test('streams of a run share their reads, and read again only the steps that cha
     // `running` can be sent between the two: it is read before the steps, and the run can end between these reads.
     expect(
       seen(stream)
-        .filter((one) => one.startsWith('3 '))
+        .filter((one) => String(one).startsWith('3 '))
         .at(-1),
     ).toBe('3 succeeded');
     expect(seen(stream).at(-1)).toBe('succeeded');

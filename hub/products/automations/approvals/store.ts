@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
 import type { ApprovalDecider } from '../../../../shared/contract/automations/approvals.ts';
-import { canonicalJson } from '../../../../shared/json.ts';
 import type { ApprovalPort, NewApproval } from '../../../engine/index.ts';
 import { lockRuns } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -19,7 +17,7 @@ const runEndActor: ApprovalDecider = { kind: 'run_end', id: null, name: 'End of 
 
 /** Inserts the approval of a step, once per attempt of the step. */
 async function createApproval(tx: Transaction, approval: NewApproval): Promise<string> {
-  const { expiresInSeconds, escalateAfterSeconds, requestHash, ...given } = approval;
+  const { expiresInSeconds, escalateAfterSeconds, ...given } = approval;
   const usesDefaultApprovers = given.approvers.length === 0;
   const approvers = usesDefaultApprovers ? (await readPolicy(tx, given.tenantId)).defaultApprovers : given.approvers;
   const values = { ...given, approvers, usesDefaultApprovers };
@@ -28,7 +26,6 @@ async function createApproval(tx: Transaction, approval: NewApproval): Promise<s
     .values({
       id: newId(),
       ...values,
-      requestHash: requestHash ?? createHash('sha256').update(canonicalJson(approval.request)).digest('hex'),
       status: 'pending',
       expiresAt: expiresInSeconds === undefined ? null : sql`now() + make_interval(secs => ${expiresInSeconds})`,
       escalateAt:
