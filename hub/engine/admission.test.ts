@@ -19,10 +19,11 @@ import { newId } from '../platform/ids.ts';
 import { MemoryBudget } from '../platform/process/memory-budget.ts';
 import type { OutboxJob } from '../platform/queue/queue.ts';
 import { Runs } from '../products/automations/runs/index.ts';
+import { acceptRuns, prepareRun } from './accept-runs.ts';
 import { admitClaimedRun } from './admission.ts';
 import { Claims } from './claims.ts';
 import { Engine } from './engine.ts';
-import { acceptRuns, admitWaitingRuns, reopenLines, wakeForgottenLines } from './index.ts';
+import { admitWaitingRuns, reopenLines, wakeForgottenLines } from './index.ts';
 import { defineSkill } from './skill.ts';
 import { repairRuns } from './sweeper.ts';
 
@@ -92,19 +93,22 @@ async function accept(
   const accepted = await db.workspace(tenantId, (tx) =>
     acceptRuns(
       tx,
-      Array.from({ length: count }, () => ({
-        tenantId,
-        workflowId,
-        workflowVersion: 1,
-        trigger: { type: 'manual' },
-        context: null,
-        payload: null,
-        environment: 'live' as const,
-        notBefore,
-      })),
+      Array.from({ length: count }, () =>
+        prepareRun({
+          tenantId,
+          workflowId,
+          workflowVersion: 1,
+          trigger: { type: 'manual' },
+          context: null,
+          payload: null,
+          environment: 'live' as const,
+          notBefore,
+        }),
+      ),
     ),
   );
-  const ids = accepted.map(({ runId }) => runId).toSorted();
+  const ids = accepted.flatMap((run) => (run === null ? [] : [run.runId])).toSorted();
+  expect(ids).toHaveLength(count);
   enqueued = enqueued.filter(({ data }) => !ids.includes(data.runId));
   return ids;
 }

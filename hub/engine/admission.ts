@@ -1,10 +1,10 @@
 import type { Transaction } from '../platform/db/database.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
-import { enqueueRun } from './accept-runs.ts';
-import type { RunJobRow } from './accept-runs.ts';
 import { lockLine, lockWorkflowLine } from './line-locks.ts';
 import { countStarts, readRules, roomOf } from './line-room.ts';
 import type { Line, Room } from './line-room.ts';
+import { enqueueRun, outboxText } from './run-jobs.ts';
+import type { RunJobRow } from './run-jobs.ts';
 
 /**
  * Lets runs begin as the limits of their workflow and the policy of their workspace say. Runs that must wait stand in the line of
@@ -148,9 +148,7 @@ async function begin(
          wake_count = wake_count + CASE WHEN runs.id = $4::uuid THEN 0 ELSE 1 END
        FROM first WHERE runs.id = first.id RETURNING runs.id, runs.tenant_id, runs.wake_count
      ), promised AS (
-       INSERT INTO outbox (tenant_id, job, job_id, data)
-       SELECT tenant_id, 'run', 'run-' || id || '-' || wake_count, jsonb_build_object('runId', id, 'tenantId', tenant_id) FROM begun WHERE id IS DISTINCT FROM $4::uuid
-       RETURNING id AS outbox_id, job_id, data->>'runId' AS run_id
+       ${outboxText('SELECT id AS run_id, tenant_id, wake_count, NULL::timestamptz AS not_before FROM begun WHERE id IS DISTINCT FROM $4::uuid')}
      )
      SELECT begun.id AS run_id, begun.tenant_id, promised.outbox_id, promised.job_id FROM begun LEFT JOIN promised ON promised.run_id = begun.id::text ORDER BY begun.id`,
     [tenantId, workflowId, count, claimed?.id ?? null, claimed?.leaseSeconds ?? 0, environment],
@@ -184,9 +182,7 @@ async function holdFirst(
      ), demoted AS (
        UPDATE runs SET waits_for = 'earlier_runs', wake_at = NULL FROM overtaken WHERE runs.id = overtaken.id
      ), promised AS (
-       INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
-       SELECT $1::uuid, 'run', 'run-' || id || '-' || wake_count, jsonb_build_object('runId', id, 'tenantId', $1::uuid), wake_at FROM held WHERE wake_at IS NOT NULL
-       RETURNING id AS outbox_id, job_id
+       ${outboxText('SELECT id AS run_id, $1::uuid AS tenant_id, wake_count, wake_at AS not_before FROM held WHERE wake_at IS NOT NULL')}
      )
      SELECT first.id AS run_id, $1::uuid AS tenant_id, promised.outbox_id, promised.job_id, $4::timestamptz AS not_before FROM first LEFT JOIN promised ON true`,
     [tenantId, workflowId, hold, moreAt, environment],

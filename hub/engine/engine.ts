@@ -4,7 +4,6 @@ import type { JsonObject } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
 import { background } from '../platform/process/background.ts';
-import { runTopic, wakeRuns } from './accept-runs.ts';
 import { admitWaitingRuns } from './admission.ts';
 import { admitClaimed } from './admit-claimed.ts';
 import { refuseOpenCall } from './agent-state.ts';
@@ -16,6 +15,7 @@ import { outputUses } from './output-uses.ts';
 import { ProgressWriter } from './progress.ts';
 import type { DoneStep } from './progress.ts';
 import { writeSunk } from './row-sink.ts';
+import { runTopic, wakeRuns } from './run-jobs.ts';
 import {
   assertOutputFits,
   outputBytesOf,

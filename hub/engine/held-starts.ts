@@ -1,45 +1,39 @@
 import type { Transaction } from '../platform/db/database.ts';
-import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
-import { newId } from '../platform/ids.ts';
-import { currentTraceParent } from '../platform/observability/tracing/trace-context.ts';
-import type { NewRun } from './accept-runs.ts';
-import { workspaceStamp } from './definitions.ts';
+import { acceptRuns, prepareRun } from './accept-runs.ts';
+import type { AcceptedRun, NewRun, PreparedRun } from './accept-runs.ts';
 import type { FoundDefinition, LockedDefinition } from './definitions.ts';
-import { leaseSeconds } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 
-/** Room that a worker of this process keeps for a run that is about to be accepted, or to go on. */
+/** Room of a worker of this process for one run. */
 export interface Reservation extends Disposable {
-  /** Takes the run, which was written as one that this process holds. Whoever disposes the reservation afterwards changes nothing. */
+  /** Takes a run that this process holds. Disposing the reservation afterwards has no effect. */
   begin(run: ClaimedRun): void;
 }
 
-/** A run that nothing holds back, of a workflow that is locked. */
-export type HeldStart = Pick<NewRun, 'trigger' | 'context' | 'payload' | 'environment'> & {
-  id: string;
+/** A run of a workflow that the transaction has locked. */
+export interface LockedStart {
+  run: NewRun;
   definition: FoundDefinition;
-};
+  /** Whether a worker of this process should hold the run from the start. */
+  claim: boolean;
+}
 
-/** A run that was accepted as one that this process holds, as its worker sees it. */
+/** A run that was accepted as held by this process, as its worker sees it. */
 export function begunRun(
   definition: LockedDefinition,
-  {
-    environment,
-    context,
-    depth = 0,
-    requestedBy = [],
-  }: Pick<NewRun, 'environment' | 'context' | 'depth' | 'requestedBy'>,
-  row: Pick<ClaimedRun, 'id' | 'trigger' | 'payload' | 'queued_at'> & { traceParent: string | null },
+  { environment, context, depth = 0, requestedBy = [] }: Omit<NewRun, 'tenantId' | 'workflowId' | 'workflowVersion'>,
+  { runId, traceParent }: PreparedRun,
+  stored: NonNullable<AcceptedRun['claimed']>,
 ): ClaimedRun {
   const { steps, approvals_required_for, error_workflow_id, pack_id, pack_grants, entitlements } = definition;
   return {
-    id: row.id,
+    id: runId,
     tenant_id: definition.tenant_id,
     workflow_id: definition.id,
     environment,
-    trigger: row.trigger,
+    trigger: stored.trigger,
     context,
-    payload: row.payload,
+    payload: stored.payload,
     unread_input: null,
     attempt: 1,
     next_step: 0,
@@ -50,9 +44,9 @@ export function begunRun(
     parent_run_id: null,
     depth,
     requested_by: [...requestedBy],
-    trace_parent: row.traceParent,
-    queued_at: row.queued_at,
-    started_at: row.queued_at,
+    trace_parent: traceParent,
+    queued_at: stored.queued_at,
+    started_at: stored.queued_at,
     steps,
     results: [],
     approvals_required_for,
@@ -64,10 +58,7 @@ export function begunRun(
   };
 }
 
-/**
- * Runs that a transaction of the caller accepts as ones that this process holds already: as many as its worker has room for. They begin once
- * the caller says that it is committed, and never otherwise.
- */
+/** Runs that a transaction of the caller accepts; as many as there is room for are held by this process and begin after the commit. */
 export class HeldStarts implements Disposable {
   readonly #reserve: (tenantId: string) => Reservation | null;
   #reservations: Reservation[] = [];
@@ -77,72 +68,34 @@ export class HeldStarts implements Disposable {
     this.#reserve = reserve;
   }
 
-  /** Keeps room for one run; false when there is none. */
-  takeRoom(tenantId: string): boolean {
-    const reservation = this.#reserve(tenantId);
-    if (reservation === null) return false;
-    this.#reservations.push(reservation);
-    return true;
-  }
-
-  /**
-   * Writes runs for which room was taken, one for each, in their order. Nothing of them exists before the transaction commits. Answers which it
-   * wrote: none whose workspace or policy was changed since they were found, for that may hold it back.
-   */
-  async accept(tx: Transaction, starts: readonly HeldStart[]): Promise<ReadonlySet<string>> {
-    if (starts.length === 0) return new Set();
-    const traceParent = currentTraceParent();
-    for (const tenantId of new Set(starts.map(({ definition }) => definition.tenant_id)))
-      noteWorkspaceChange(tx, tenantId);
-    const { rows } = await tx.query<Pick<ClaimedRun, 'id' | 'queued_at' | 'trigger' | 'payload'>>(
-      'accept_begun_runs',
-      `WITH given AS MATERIALIZED (
-         SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, flow_id uuid, tenant_id uuid, workflow_id uuid, version int, trigger jsonb, context text, payload jsonb,
-           environment text, trace_parent text, stamp text)
-       ), known AS MATERIALIZED (
-         SELECT t.id, ${workspaceStamp} AS stamp FROM tenants t LEFT JOIN automation_policies p ON p.tenant_id = t.id WHERE t.id = ANY(ARRAY(SELECT DISTINCT tenant_id FROM given))
-       ), fit AS MATERIALIZED (
-         SELECT g.* FROM given g JOIN known k ON k.id = g.tenant_id AND k.stamp = g.stamp
-       ), flow AS (
-         INSERT INTO flows (id, tenant_id, workflow_id, revision) SELECT flow_id, tenant_id, workflow_id, 1 FROM fit
-       )
-       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, attempt, depth, requested_by, trace_parent, wake_at, queued_at,
-         started_at, fence, lease_expires_at)
-       SELECT id, tenant_id, workflow_id, version, flow_id, 'running', trigger, context, payload, environment, 1, 0, '{}', trace_parent, now(), now(), now(), 1, now() + make_interval(secs => $2)
-       FROM fit RETURNING id, queued_at, trigger, payload`,
-      [
-        JSON.stringify(
-          starts.map(({ definition, ...run }) => ({
-            ...run,
-            flow_id: newId(),
-            tenant_id: definition.tenant_id,
-            workflow_id: definition.id,
-            version: definition.version,
-            trace_parent: traceParent,
-            stamp: definition.workspace_stamp,
-          })),
-        ),
-        leaseSeconds,
-      ],
-    );
-    const byId = new Map(rows.map((row) => [row.id, row]));
-    this.#begun = starts.flatMap(({ definition, ...run }, index) => {
-      const row = byId.get(run.id);
-      const reservation = this.#reservations[index];
-      if (row === undefined || reservation === undefined) return [];
-      return [{ reservation, run: begunRun(definition, run, { ...row, traceParent }) }];
+  /** Accepts runs. @returns the number of queued runs. */
+  async accept(tx: Transaction, starts: readonly LockedStart[]): Promise<number> {
+    const prepared = starts.map(({ run, definition, claim }) => {
+      const reservation = claim ? this.#reserve(run.tenantId) : null;
+      if (reservation !== null) this.#reservations.push(reservation);
+      const terms = { workspaceStamp: definition.workspace_stamp, claim: reservation !== null };
+      return { run, definition, reservation, row: prepareRun(run, terms) };
     });
-    return new Set(byId.keys());
+    const accepted = await acceptRuns(
+      tx,
+      prepared.map(({ row }) => row),
+    );
+    this.#begun = prepared.flatMap(({ run, definition, reservation, row }, index) => {
+      const stored = accepted[index]?.claimed ?? null;
+      if (reservation === null || stored === null) return [];
+      return [{ reservation, run: begunRun(definition, run, row, stored) }];
+    });
+    return starts.length - this.#begun.length;
   }
 
-  /** Lets them begin: their transaction is committed. Answers how many they are. */
+  /** Lets the held runs begin. Call it after the commit. @returns their number. */
   begin(): number {
     const begun = this.#begun.splice(0);
     for (const { reservation, run } of begun) reservation.begin({ ...run, held_since: performance.now() });
     return begun.length;
   }
 
-  /** Gives up what was not committed, as before a transaction is tried again. */
+  /** Gives back the room of runs that were not committed. The transaction can then be tried again. */
   [Symbol.dispose](): void {
     this.#begun = [];
     for (const reservation of this.#reservations.splice(0)) reservation[Symbol.dispose]();

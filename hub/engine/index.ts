@@ -1,7 +1,9 @@
-export { acceptRun, acceptRuns, maxRunDepth, runRowsTopic, runTopic, wakeRun, wakeRuns } from './accept-runs.ts';
-export type { NewRun, RunCaller, RunRow } from './accept-runs.ts';
+export { acceptRun, maxRunDepth } from './accept-runs.ts';
+export { runRowsTopic, runTopic, wakeRun, wakeRuns } from './run-jobs.ts';
+export type { NewRun } from './accept-runs.ts';
 export { noteRunAuthors, readPeopleOfRuns, readRunPeople, requestersOf, starterOf } from './run-people.ts';
-export type { RunPeople } from './run-people.ts';
+export type { RunCaller, RunPeople } from './run-people.ts';
+export type { RunRow } from './schema.ts';
 export { readApprovalMessage } from './approval-message.ts';
 export { admitWaitingRuns } from './admission.ts';
 export { dryRunSteps } from './dry-run.ts';
@@ -11,7 +13,7 @@ export { addHistogram, bucketOf, quantile } from './histogram.ts';
 export type { Histogram } from './histogram.ts';
 export { definitionStamp, isGated, termColumns, workspaceStamp } from './definitions.ts';
 export type { Definition, FoundDefinition } from './definitions.ts';
-export type { HeldStart, HeldStarts } from './held-starts.ts';
+export { HeldStarts } from './held-starts.ts';
 export type { RunIntake } from './intake.ts';
 export type {
   ApprovalPort,

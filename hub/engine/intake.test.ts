@@ -158,7 +158,7 @@ test('a run for which this process has room is its own from the first moment, an
   const accepted = await Promise.all(
     Array.from({ length: 20 }, () => intake.accept({ definition, ...start, payload, requestedBy: ['user:1'] })),
   );
-  expect(recorder.statements.filter(({ name }) => name === 'accept_held_runs')).toMatchObject([
+  expect(recorder.statements.filter(({ name }) => name === 'accept_runs')).toMatchObject([
     { role: 'outrigger_app', tenantId },
   ]);
   expect([jobs, begun.length, kept()]).toEqual([[], 20, 0]);

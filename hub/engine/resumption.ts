@@ -1,6 +1,6 @@
 import type { Transaction } from '../platform/db/database.ts';
-import { wakeRun } from './accept-runs.ts';
 import type { Reservation } from './held-starts.ts';
+import { wakeRun } from './run-jobs.ts';
 import { claimWaitingRun } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 

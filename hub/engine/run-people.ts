@@ -1,5 +1,5 @@
 import type { Transaction } from '../platform/db/database.ts';
-import type { RunRow } from './accept-runs.ts';
+import type { RunRow } from './schema.ts';
 
 /** Users and keys behind a run, as `user:<id>` and `token:<id>`. */
 export interface RunPeople {
@@ -10,6 +10,12 @@ export interface RunPeople {
    * and models that it has used so far.
    */
   authors: string[];
+}
+
+/** Who runs something. In the test environment nothing leaves the hub, whatever is run. */
+export interface RunCaller {
+  actor: string;
+  environment: 'live' | 'test';
 }
 
 /** Triggers that no caller of the API pulls: the authors of the workflow count as starters of its runs. */

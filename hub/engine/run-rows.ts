@@ -8,12 +8,13 @@ import { and, asc, desc, eq, gt, isNull, sql } from '../platform/db/orm.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { idBefore, newId } from '../platform/ids.ts';
 import { currentTraceParent } from '../platform/observability/tracing/trace-context.ts';
-import { enqueueRun, insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
-import type { RunCaller, RunJobRow, RunRow } from './accept-runs.ts';
 import { forgetEnd } from './rollups.ts';
+import { enqueueRun, insertOutbox, outboxText, runRowsTopic } from './run-jobs.ts';
+import type { RunJobRow } from './run-jobs.ts';
 import { requestersOf, starterOf } from './run-people.ts';
+import type { RunCaller } from './run-people.ts';
 import { flows, runs, runSteps, workflows } from './schema.ts';
-import type { StepWait } from './schema.ts';
+import type { RunRow, StepWait } from './schema.ts';
 
 /** A run that a transaction has locked. */
 export interface LockedRun {
@@ -226,9 +227,7 @@ export async function insertRetries(
        SELECT g.id, s.index, s.tenant_id, s.status, s.attempts, s.output, s.output_text, s.output_bytes, s.input, s.input_omitted, s.error, s.started_at, s.finished_at, s.retried_attempts, s.attempt_started_at
        FROM given g JOIN run_steps s ON s.run_id = g.old_id AND s.index < g.from_step
      )
-     INSERT INTO outbox (tenant_id, job, job_id, data)
-     SELECT r.tenant_id, 'run', format('run-%s-0', g.id), jsonb_build_object('runId', g.id, 'tenantId', r.tenant_id) FROM given g JOIN runs r ON r.id = g.old_id
-     RETURNING id AS outbox_id, job_id, data->>'runId' AS run_id, tenant_id`,
+     ${outboxText('SELECT g.id AS run_id, r.tenant_id, 0 AS wake_count, NULL::timestamptz AS not_before FROM given g JOIN runs r ON r.id = g.old_id')}`,
     [JSON.stringify(prepared)],
   );
   if (rows.length !== retries.length) throw new Error('an attempt was not written whose flow is locked');
@@ -289,5 +288,5 @@ export async function reopenRun(
     .set({ status: 'running', wait, error: null, output: null, outputText: null, finishedAt: null })
     .where(and(eq(runSteps.runId, runId), eq(runSteps.index, stepIndex)));
   const { wakeCount } = row as { wakeCount: number };
-  await insertOutbox(tx, tenantId, runJobId(runId, wakeCount), { runId }, null);
+  await insertOutbox(tx, { id: runId, tenantId, wakeCount }, null);
 }

@@ -287,6 +287,8 @@ export const runs = pgTable(
   ],
 );
 
+export type RunRow = typeof runs.$inferSelect;
+
 /**
  * How many runs of an environment began lately, counted in slices of time: of a workflow by the second, of a workspace by the minute. Only kept where
  * a limit asks for it, and counted anew from the runs where there is no row.

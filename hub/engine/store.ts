@@ -7,11 +7,11 @@ import { assertedText } from '../platform/db/errors.ts';
 import { nextFence } from '../platform/db/fence.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { heapOfText } from '../platform/process/memory-budget.ts';
-import { insertOutbox, runJobId, runRowsTopic, runTopic } from './accept-runs.ts';
 import { termColumns } from './definitions.ts';
 import type { RunTerms } from './definitions.ts';
 import { LeaseLost, StepFailure } from './failure.ts';
 import { endsLock } from './line-locks.ts';
+import { insertOutbox, runRowsTopic, runTopic } from './run-jobs.ts';
 import { lockRuns } from './run-rows.ts';
 import type { RunFailure, StepWait } from './schema.ts';
 import type { Visit } from './working-marks.ts';
@@ -500,7 +500,7 @@ export async function suspendRun(
   const row = rows[0];
   if (row === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');
   if (row.wake_count !== claimed.wake_count)
-    await insertOutbox(tx, claimed.tenant_id, runJobId(runId, row.wake_count), { runId }, null);
+    await insertOutbox(tx, { id: runId, tenantId: claimed.tenant_id, wakeCount: row.wake_count }, null);
 }
 
 /** Lets a held run go at once, for another worker to take, or after a wait; its holder, whose renewal may be on the way, holds it no more. @throws LeaseLost when somebody else has it. */
@@ -520,7 +520,7 @@ export async function releaseRun(
   );
   const row = rows[0];
   if (row === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');
-  await insertOutbox(tx, tenantId, runJobId(runId, row.wake_count), { runId }, afterSeconds > 0 ? row.wake_at : null);
+  await insertOutbox(tx, { id: runId, tenantId, wakeCount: row.wake_count }, afterSeconds > 0 ? row.wake_at : null);
 }
 
 /** Names one call of a skill: a try of a step, or one call of an agent's tools within it. */

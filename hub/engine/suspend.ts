@@ -1,13 +1,13 @@
 import type { Transaction } from '../platform/db/database.ts';
 import { isAssertionFailed } from '../platform/db/errors.ts';
 import { commitBehind } from '../platform/db/transaction.ts';
-import { runTopic } from './accept-runs.ts';
 import type { Waiting } from './call.ts';
 import { startChildRun } from './child-run.ts';
 import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import { sendCommand, sendCommandPipelined } from './node-call.ts';
 import type { StepOutcome } from './outcome.ts';
+import { runTopic } from './run-jobs.ts';
 import { lockLimits } from './run-rows.ts';
 import type { StepWait } from './schema.ts';
 import { isSuspended, stepUnderWay, suspendAtOnce, suspendRun, writeStep } from './store.ts';

@@ -1,6 +1,6 @@
 import type { Database } from '../platform/db/database.ts';
-import { enqueueRun } from './accept-runs.ts';
-import type { RunJobRow } from './accept-runs.ts';
+import { enqueueRun, outboxText } from './run-jobs.ts';
+import type { RunJobRow } from './run-jobs.ts';
 import { renewalSeconds } from './store.ts';
 
 const repairBatch = 500;
@@ -23,9 +23,7 @@ export async function repairRuns(db: Database, { endLeases = true } = {}): Promi
              wake_at = now() + make_interval(secs => CASE WHEN lost_leases > 0 THEN least(60, 5 * power(3, least(lost_leases, 4) - 1)) ELSE 0 END)
            FROM lost WHERE runs.id = lost.id RETURNING runs.id, runs.tenant_id, runs.wake_count, CASE WHEN runs.wake_at > now() THEN runs.wake_at END AS not_before
          )
-         INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
-         SELECT tenant_id, 'run', 'run-' || id || '-' || wake_count, jsonb_build_object('runId', id, 'tenantId', tenant_id), not_before FROM repaired
-         RETURNING id AS outbox_id, tenant_id, data->>'runId' AS run_id, job_id, not_before`,
+         ${outboxText('SELECT id AS run_id, tenant_id, wake_count, not_before FROM repaired')}`,
         [repairBatch, endLeases],
       );
       for (const row of rows) enqueueRun(tx, row);

@@ -1,7 +1,7 @@
 import type { Transaction } from '../platform/db/database.ts';
-import { enqueueRun } from './accept-runs.ts';
-import type { RunJobRow } from './accept-runs.ts';
 import { endsLock, lockLine } from './line-locks.ts';
+import { enqueueRun, outboxText } from './run-jobs.ts';
+import type { RunJobRow } from './run-jobs.ts';
 
 /**
  * Has the lines of a workflow, or of all workflows of a workspace, judged anew, in the transaction that changed what they are judged by.
@@ -57,9 +57,7 @@ async function wakeFirst(tx: Transaction, name: string, where: string, values: s
      ), woken AS (
        UPDATE runs SET wake_at = now(), wake_count = wake_count + 1 FROM first WHERE runs.id = first.id RETURNING runs.id, runs.tenant_id, runs.wake_count
      )
-     INSERT INTO outbox (tenant_id, job, job_id, data)
-     SELECT tenant_id, 'run', 'run-' || id || '-' || wake_count, jsonb_build_object('runId', id, 'tenantId', tenant_id) FROM woken
-     RETURNING id AS outbox_id, job_id, data->>'runId' AS run_id, tenant_id`,
+     ${outboxText('SELECT id AS run_id, tenant_id, wake_count, NULL::timestamptz AS not_before FROM woken')}`,
     values,
   );
   for (const row of rows) enqueueRun(tx, row);

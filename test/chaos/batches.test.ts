@@ -76,10 +76,10 @@ async function allSucceed(database: TestDatabase): Promise<void> {
 
 describe('after kill -9 of a hub that handles many requests', () => {
   test.each([
-    ['right before the commit of a batch of accepted runs', 'accept_held_runs', 'before'],
+    ['right before the commit of a batch of accepted runs', 'accept_runs', 'before'],
     [
       'right after the commit of a batch of accepted runs, before any response and before any run starts',
-      'accept_held_runs',
+      'accept_runs',
       'after',
     ],
     ['right before the commit of a batch of finished runs', 'advance_all_runs', 'before'],
@@ -102,7 +102,7 @@ describe('after kill -9 of a hub that handles many requests', () => {
     if (killedHub.child.signalCode === null) await once(killedHub.child, 'exit');
     expect(killedHub.child.signalCode).toBe('SIGKILL');
     const expiredLeases = await endLeases(database);
-    if (when === 'after' && statement === 'accept_held_runs') expect(expiredLeases).toBeGreaterThan(0);
+    if (when === 'after' && statement === 'accept_runs') expect(expiredLeases).toBeGreaterThan(0);
 
     const hub = await startHubProcess(env);
     await allSucceed(database);

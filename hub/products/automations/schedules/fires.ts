@@ -2,8 +2,7 @@ import type { Schedule, Trigger } from '../../../../shared/contract/automations/
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
 import { fillPayload } from '../../../../shared/inputs-check.ts';
 import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
-import { acceptRuns } from '../../../engine/index.ts';
-import type { FoundDefinition, HeldStart, HeldStarts, NewRun } from '../../../engine/index.ts';
+import type { FoundDefinition, HeldStarts, NewRun } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 
@@ -38,7 +37,7 @@ export function scheduleOf(trigger: Trigger): Schedule | null {
  * Records fires and starts the runs of the fires that no other process recorded.
  * @returns the number of queued runs. `directStarts` holds the others.
  */
-export async function startFires(tx: Transaction, fires: Fire[], directStarts: HeldStarts | null): Promise<number> {
+export async function startFires(tx: Transaction, fires: Fire[], directStarts: HeldStarts): Promise<number> {
   if (fires.length === 0) return 0;
   const given = fires.map((fire) => ({ fire, run: runOf(fire) }));
   const entered = await tx.query<{ workflow_id: string; fire_at: Date }>(
@@ -59,23 +58,14 @@ export async function startFires(tx: Transaction, fires: Fire[], directStarts: H
     ],
   );
   const fresh = new Set(entered.rows.map((row) => `${row.workflow_id} ${row.fire_at.getTime()}`));
-  const direct: { run: NewRun; start: HeldStart }[] = [];
-  const queued: NewRun[] = [];
-  for (const { fire, run } of given) {
-    const { workflow: definition, fireAt, outcome } = fire;
-    if (outcome !== 'started' || !fresh.has(`${definition.id} ${fireAt.getTime()}`)) continue;
-    const { id, trigger, context, payload, environment, notBefore } = run;
-    if (!definition.is_gated && notBefore === null && directStarts?.takeRoom(run.tenantId) === true)
-      direct.push({ run, start: { id, definition, trigger, context, payload, environment } });
-    else queued.push(run);
-  }
-  const accepted = await directStarts?.accept(
+  return directStarts.accept(
     tx,
-    direct.map(({ start }) => start),
+    given.flatMap(({ fire: { workflow, fireAt, outcome }, run }) =>
+      outcome === 'started' && fresh.has(`${workflow.id} ${fireAt.getTime()}`)
+        ? [{ run, definition: workflow, claim: !workflow.is_gated && run.notBefore === null }]
+        : [],
+    ),
   );
-  queued.push(...direct.flatMap(({ run, start }) => (accepted?.has(start.id) === true ? [] : [run])));
-  await acceptRuns(tx, queued);
-  return queued.length;
 }
 
 /** The run that a fire starts. */

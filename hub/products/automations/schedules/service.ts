@@ -4,8 +4,8 @@ import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Schedule } from '../../../../shared/contract/automations/triggers.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { isGated, termColumns, workspaceStamp } from '../../../engine/index.ts';
-import type { HeldStarts, RunIntake } from '../../../engine/index.ts';
+import { HeldStarts, isGated, termColumns, workspaceStamp } from '../../../engine/index.ts';
+import type { RunIntake } from '../../../engine/index.ts';
 import { DatabaseBusy, DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
@@ -124,15 +124,16 @@ export class Schedules {
     const [first] = ids;
     const half = Math.ceil(ids.length / 2);
     try {
-      using directStarts = pass.runsDirectly ? (this.#deps.intake?.openStarts() ?? null) : null;
+      using directStarts =
+        (pass.runsDirectly ? this.#deps.intake?.openStarts() : undefined) ?? new HeldStarts(() => null);
       const queued = await this.#deps.db.system(
         (tx) => {
-          directStarts?.[Symbol.dispose]();
+          directStarts[Symbol.dispose]();
           return this.#fireBatch(tx, ids, directStarts);
         },
         { lockTimeoutMs, collectJobs: (jobs) => pass.jobs.push(...jobs) },
       );
-      pass.started += queued + (directStarts?.begin() ?? 0);
+      pass.started += queued + directStarts.begin();
       for (const id of ids) this.#waiting.delete(id);
     } catch (error) {
       if (error instanceof DatabaseBusy && first !== undefined) {
@@ -203,7 +204,7 @@ export class Schedules {
     this.#waiting.add(id);
   }
 
-  async #fireBatch(tx: Transaction, ids: readonly string[], directStarts: HeldStarts | null): Promise<number> {
+  async #fireBatch(tx: Transaction, ids: readonly string[], directStarts: HeldStarts): Promise<number> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
       `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, now() AS now, ${termColumns}, ${workspaceStamp} AS workspace_stamp, ${isGated} AS is_gated,
