@@ -512,7 +512,7 @@ test('a connection to a SIP server that stops answering pings is closed', async 
     servers.map(async (server) => {
       if (server.address() === null) await once(server, 'listening');
       const wsUrl = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const rest = { domain: 'd', rpcUrl: wsUrl, sharedSecret: 's', pingMs: 500 };
+      const rest = { domain: 'd', rpcUrl: wsUrl, sharedSecret: 's', pingMs: 3_000 };
       return new SipServer({ ...rest, wsUrl }).connect('user');
     }),
   );

@@ -175,8 +175,9 @@ describe('a trunk', () => {
       await using _keeper = keep();
       if (turn === 1) await set(registrar);
       await expect.poll(() => new Set(sequences(registrar)).size).toBeGreaterThan(turn * 6);
+      // The keeper must not be disposed during a failed attempt, because then nobody repeats it.
+      await shows(registered);
     }
-    await shows(registered);
     expect([...registrar.bindings.values()]).toHaveLength(1);
     expect(new Set(registrar.requests.map(({ headers }) => headers['call-id'])).size).toBe(1);
     const numbers = sequences(registrar);
@@ -443,8 +444,10 @@ describe('a carrier that', () => {
     await using _keeper = keep();
     await set(registrar);
     await shows({ ...away, lastReason: 'timeout' });
-    const [first] = registrar.requests;
-    expect(registrar.requests.filter(({ text }) => text === first?.text).length).toBeGreaterThan(6);
+    // A busy machine sends less often before the attempt ends, so any attempt counts.
+    const mostSent = () =>
+      Math.max(...[...Map.groupBy(registrar.requests, ({ text }) => text).values()].map(({ length }) => length));
+    await expect.poll(mostSent).toBeGreaterThan(6);
   });
 
   test('rejects the password three times gets no request until the password changes', async () => {

@@ -38,11 +38,11 @@ test.each([
       [id, tenantId, nodeId, runId],
     );
     await recordReachable(db);
+    await database.query(`UPDATE node_commands SET expires_at = now() + interval '20 seconds'`);
     await database.query(
       `UPDATE hub_settings SET updated_at = now() - make_interval(secs => $1) WHERE key = 'devices_served'`,
       [outageSeconds],
     );
-    await database.query(`UPDATE node_commands SET expires_at = now() + interval '20 seconds'`);
     await recordReachable(db);
     const [row] = await database.query<{ left: number }>(
       'SELECT extract(epoch FROM expires_at - now())::float8 AS left FROM node_commands WHERE id = $1',

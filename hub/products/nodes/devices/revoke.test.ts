@@ -136,7 +136,7 @@ test.each(['waiting', 'pipelined'] as const)(
 test('after a crash between the two transactions of a revocation, the next sweep ends open commands with node_revoked', async () => {
   const { tenantId, nodeId, ways, commands, command } = await createScenario();
   await database.query(
-    `INSERT INTO hub_settings (key, value) VALUES ('devices_served', 'true') ON CONFLICT (key) DO UPDATE SET updated_at = now()`,
+    `INSERT INTO hub_settings (key, value, updated_at) VALUES ('devices_served', 'true', now() + interval '1 hour') ON CONFLICT (key) DO UPDATE SET updated_at = excluded.updated_at`,
   );
   await db.workspace(tenantId, ways.waiting);
   await database.query('UPDATE nodes SET revoked_at = now() WHERE id = $1', [nodeId]);

@@ -550,7 +550,7 @@ describe.skipIf(browser === null)('the browser (needs Chrome, Edge or Chromium)'
         });
       });
       await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
-      const idle = new BrowserSession(data.browserProfile, { runPageIdleMs: 8_000 });
+      const idle = new BrowserSession(data.browserProfile, { runPageIdleMs: 15_000 });
       const stop = new AbortController();
       const companion = new Companion({
         folder: data,
@@ -574,7 +574,7 @@ describe.skipIf(browser === null)('the browser (needs Chrome, Edge or Chromium)'
         );
         const opened = heartbeats.length;
         // Heartbeats follow each other in at least 0.8 s, so that these take longer than the limit.
-        await expect.poll(() => heartbeats.length - opened, { timeout: 60_000 }).toBeGreaterThan(12);
+        await expect.poll(() => heartbeats.length - opened, { timeout: 60_000 }).toBeGreaterThan(20);
         expect(heartbeats.at(-1)).toEqual([runId]);
         expect(idle.find(owner, id).closedWhy).toBeNull();
         isReachable = false;
@@ -1101,6 +1101,8 @@ describe.skipIf(browser === null)('the browser (needs Chrome, Edge or Chromium)'
     });
 
     test('a download that is too large fails without affecting other downloads', async () => {
+      await dispatcher[Symbol.asyncDispose]();
+      openDispatcher({ maxDownloadBytes: limits.maxDownloadBytes });
       const [run, other] = [runOf(), runOf()];
       await open(other, '/downloads');
       const slow = send(other, 'click', { target: { text: 'Slow' } });
@@ -1112,6 +1114,8 @@ describe.skipIf(browser === null)('the browser (needs Chrome, Edge or Chromium)'
       ]);
       for (const release of gates.splice(0)) release();
       expect((await slow).output['downloads']).toMatchObject([{ state: 'saved', bytes: 4 }]);
+      await dispatcher[Symbol.asyncDispose]();
+      openDispatcher(limits);
     });
 
     test('an endless download of a page without a run is ended', async () => {
