@@ -111,32 +111,19 @@ export function commandWait(
   };
 }
 
-/** The request with the time that is left of the step now: the transaction that writes it can run later, or again. */
-const requestNow = ({ request, timeoutSeconds, calledAt }: CommandWait): CommandRequest => ({
+/** The request with the time that is left of the step now. The transaction that writes it can run later, or again. */
+export const commandRequest = ({ request, timeoutSeconds, calledAt }: CommandWait): CommandRequest => ({
   ...request,
   deadlineInSeconds: timeoutSeconds === undefined ? null : timeoutSeconds - (performance.now() - calledAt) / 1000,
 });
 
-/**
- * Sends a command without waiting for the result of any statement. The transaction fails with an error for
- * `isAssertionFailed` unless the command can be sent and is the first one of this call.
- */
-export async function sendCommandPipelined(tx: Transaction, nodes: NodePort, wait: CommandWait): Promise<void> {
-  await nodes.dispatchAtOnce(tx, requestNow(wait));
-}
-
-/** Sends a command, unless this call sent one before; returns its id. @throws StepFailure when the node cannot be used. */
+/** Sends a command; returns its id. @throws StepFailure when the node cannot be sent it. */
 export async function sendCommand(tx: Transaction, nodes: NodePort, wait: CommandWait): Promise<string> {
-  const { tenantId, nodeId, command } = wait.request;
-  const usable = nodes.assertUsable(tx, tenantId, nodeId, command, { lock: true }).catch((error: unknown) => {
+  try {
+    return await nodes.dispatch(tx, commandRequest(wait));
+  } catch (error) {
     throw error instanceof AppError && error.code !== 'unavailable' ? toStepFailure(error) : error;
-  });
-  // Sent without waiting for `usable`: if that fails, the transaction is rolled back.
-  const sent = nodes.dispatch(tx, requestNow(wait));
-  sent.catch(() => undefined);
-  // The reason of `assertUsable` takes precedence, because it names what to change.
-  await usable;
-  return sent;
+  }
 }
 
 /** Who approved a call, as its device learns it; null for a call that needed no approval, or that nobody decided. */

@@ -114,21 +114,18 @@ export interface SelectionRequest {
 export interface NodePort {
   /** The id of the node that an input selects. @throws AppError `not_found` that lists the existing names or tags. */
   select(tx: Transaction, request: SelectionRequest): Promise<string>;
-  /** @throws AppError when a node can't be sent such a command. */
-  assertUsable(
-    tx: Transaction,
-    tenantId: string,
-    nodeId: string,
-    command: CommandDefinition,
-    options?: { lock: boolean },
-  ): Promise<void>;
-  /** Writes a command, once for each try of each call of a step; the commit sends it on its way. Answers its id. */
+  /** @throws AppError when the node cannot be sent this command. */
+  assertUsable(tx: Transaction, tenantId: string, nodeId: string, command: CommandDefinition): Promise<void>;
+  /**
+   * Writes a command, which the commit delivers, unless this attempt of the call wrote one before. Returns its id.
+   * @throws AppError when the node cannot be sent it.
+   */
   dispatch(tx: Transaction, request: CommandRequest): Promise<string>;
   /**
-   * Writes a command, sending all before it waits for anything; fails the transaction, as `isAssertionFailed` knows, where the node can't be sent
-   * it or this try of the call sent one before.
+   * Writes a command without waiting for the result of any statement. The transaction fails with an error for
+   * `isAssertionFailed` when the node cannot be sent it or this attempt of the call wrote one before.
    */
-  dispatchAtOnce(tx: Transaction, request: CommandRequest): Promise<void>;
+  dispatchPipelined(tx: Transaction, request: CommandRequest): Promise<void>;
   /**
    * Makes a command pending again that was leased for a waiting poll but not delivered to it. The commit wakes the polls
    * of the node.

@@ -5,7 +5,7 @@ import type { Waiting } from './call.ts';
 import { startChildRun } from './child-run.ts';
 import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
-import { sendCommand, sendCommandPipelined } from './node-call.ts';
+import { commandRequest, sendCommand } from './node-call.ts';
 import type { StepOutcome } from './outcome.ts';
 import { runTopic } from './run-jobs.ts';
 import { lockLimits } from './run-rows.ts';
@@ -36,7 +36,7 @@ export async function suspend(
     if (tries === 1 && outcome.for === 'command') {
       const statements = [
         suspendAtOnce(tx, held, run, until),
-        sendCommandPipelined(tx, deps.nodes, outcome),
+        deps.nodes.dispatchPipelined(tx, commandRequest(outcome)),
         writeWait(tx, { kind: 'node_command', commandId: outcome.request.id }),
       ];
       commitBehind(tx);

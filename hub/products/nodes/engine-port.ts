@@ -10,8 +10,17 @@ import { assertNodeUsable, requireUsableNode } from './store.ts';
 export const nodePort = (commands: NodeCommands, heartbeatSeconds: number): NodePort => ({
   select: (tx, request) => selectNode(tx, request, heartbeatSeconds),
   assertUsable: assertNodeUsable,
-  dispatch: (tx, request) => commands.dispatch(tx, request),
-  async dispatchAtOnce(tx, request) {
+  async dispatch(tx, request) {
+    const { tenantId, nodeId, command } = request;
+    const usable = assertNodeUsable(tx, tenantId, nodeId, command, { lock: true });
+    // Sent without waiting for `usable`: if that fails, the transaction is rolled back.
+    const sent = commands.dispatch(tx, request);
+    sent.catch(() => undefined);
+    // The reason of `usable` takes precedence, because it says what to change.
+    await usable;
+    return sent;
+  },
+  async dispatchPipelined(tx, request) {
     const { tenantId, nodeId, command } = request;
     await Promise.all([
       requireUsableNode(tx, tenantId, nodeId, command),

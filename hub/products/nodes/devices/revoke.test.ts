@@ -51,11 +51,8 @@ async function createScenario() {
     origin: { step: { index: 0, name: null }, approvedBy: null, reason: null },
   };
   const ways = {
-    waiting: async (tx: Transaction) => {
-      await port.assertUsable(tx, tenantId, nodeId, request.command, { lock: true });
-      await port.dispatch(tx, request);
-    },
-    pipelined: (tx: Transaction) => port.dispatchAtOnce(tx, request),
+    waiting: async (tx: Transaction) => void (await port.dispatch(tx, request)),
+    pipelined: (tx: Transaction) => port.dispatchPipelined(tx, request),
   };
   const nodes = new Nodes({ db } as unknown as NodesDependencies);
   const command = async () =>
