@@ -76,6 +76,8 @@ async function scene({ events = ['message.created'], path = '/hook' }: { events?
 const eventIdOf = ({ body }: { body: string }) => (JSON.parse(body) as { eventId: string }).eventId;
 const contentOf = ({ body }: { body: string }) =>
   (JSON.parse(body) as { payload: { message: { content: string } } }).payload.message.content;
+/** For failing answers of tests that must not be disturbed by the first retry, which is due after 5 s. */
+const retryLate = { 'retry-after': '3600' };
 const answerWith = (receiver: Receiver, status: number, headers: Record<string, string> = {}) => {
   receiver.answer = (_received, response) => void response.writeHead(status, headers).end(`answer ${status}`);
 };
@@ -136,7 +138,7 @@ describe('a webhook', () => {
     );
     const other = await conversation();
     receiver.answer = ({ body }, response) =>
-      void response.writeHead(body.includes('refuse') ? 500 : 200).end(`${secret} ${body}`);
+      void response.writeHead(body.includes('refuse') ? 500 : 200, retryLate).end(`${secret} ${body}`);
     await write(id, `${secret}, taken`);
     await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(1);
     await write(id, `${secret}, refuse`);
@@ -349,7 +351,7 @@ describe('a webhook', () => {
 
   test('that is inactive receives nothing new, and keeps pending deliveries', async () => {
     const { workspace, api, receiver, params, conversation, write, deliveries } = await scene();
-    answerWith(receiver, 500);
+    answerWith(receiver, 500, retryLate);
     const id = await conversation();
     await write(id, 'before');
     await expect.poll(async () => (await deliveries()).map(({ status }) => status)).toEqual(['failed']);
@@ -518,7 +520,7 @@ describe('a delivery that fails', () => {
     const { api, receiver, webhook, tenantId, conversation, write, deliveries, becomeDue } = await scene();
     const state = async () => (await api.call('listWebhooks', { params: { tenantId } })).data[0];
     const failingFor = (since: TimeSpan) => setFailing(hub.database, webhook.id, { since });
-    answerWith(receiver, 500);
+    answerWith(receiver, 500, retryLate);
     await write(await conversation());
     for (let attempts = 1; attempts <= 4; attempts += 1) {
       await expect.poll(async () => (await deliveries())[0]?.attempts).toBe(attempts);
@@ -770,12 +772,17 @@ describe('the order of deliveries', () => {
     for (let n = 0; n < 10; n += 1) await follow(`${hanging.url}/${n}`);
     await writeFive();
     await expect.poll(() => hanging.open).toBeGreaterThanOrEqual(4);
-    await write(await conversation(), 'live');
-    await expect.poll(() => receiver.received.map(contentOf)).toContain('live');
-    expect([hanging.received.length, receiver.received.length], 'no hanging attempt has ended').toEqual([
-      hanging.open,
-      5,
-    ]);
+    const live = () => receiver.received.filter((received) => contentOf(received) === 'live').length;
+    const ended = () => hanging.received.length - hanging.open + (receiver.received.length - live() - receiver.open);
+    /** Whether a live delivery arrives before a hanging attempt ends and leaves its slot. */
+    const arrivesBesideHanging = async () => {
+      const [before, arrived] = [ended(), live()];
+      await write(await conversation(), 'live');
+      await expect.poll(live).toBe(arrived + 1);
+      return ended() === before;
+    };
+    // A hanging attempt ends after 15 s, which is short for a busy machine. Its retry hangs again.
+    await expect.poll(arrivesBesideHanging).toBe(true);
   });
 });
 
@@ -840,7 +847,7 @@ describe('deliveries', () => {
       events: ['message.created', 'conversation.created'],
     });
     receiver.answer = (received, response) =>
-      void response.writeHead(received.body.includes('"broken"') ? 500 : 200).end();
+      void response.writeHead(received.body.includes('"broken"') ? 500 : 200, retryLate).end();
     const id = await conversation();
     for (const content of ['fine', 'broken', 'fine too']) await write(id, content);
     await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(3);
@@ -952,12 +959,14 @@ describe('deliveries', () => {
     await expect.poll(() => receiver.received.map(contentOf).toSorted()).toEqual(ids.toSorted());
     await expect.poll(async () => (await deliveries({ status: 'failed' })).length).toBe(ids.length);
     const [failed] = await deliveries();
-    expect(failed).toMatchObject({ attempts: 1, responseStatus: null, nextAttemptAt: expect.any(String) as string });
+    expect(failed).toMatchObject({ responseStatus: null, nextAttemptAt: expect.any(String) as string });
     expect(failed?.lastError).toMatch(/SECRET_KEY.*rotate-secret/);
     const { history } = await api.call('getWebhookDelivery', {
       params: { ...params, deliveryId: failed?.id as string },
     });
-    expect(history).toMatchObject([{ attempt: 1, error: failed?.lastError }]);
+    // The first retry is due after 5 s.
+    expect(history.length).toBeGreaterThan(0);
+    expect(history.map(({ error }) => error)).toEqual(history.map(() => failed?.lastError));
     const { secret } = await api.call('rotateWebhookSecret', { params, body: { overlapHours: 0 } });
     await becomeDue();
     await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(6);

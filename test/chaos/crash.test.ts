@@ -166,9 +166,9 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, () => {
     let isOver = false;
     const killers = (async () => {
       while (!isOver) {
-        // On a slow machine, waits for a few accepted runs between two kills.
+        // On a slow machine, waits for a few accepted runs between two kills, so that enough are accepted in time.
         const before = reading.length + acts.length;
-        for (let waited = 0; waited < 100 && reading.length + acts.length < before + 3 && !isOver; waited += 1)
+        for (let waited = 0; waited < 300 && reading.length + acts.length < before + 8 && !isOver; waited += 1)
           await delay(100);
         await delay(random() * 1_500);
         const choice = random();

@@ -297,9 +297,17 @@ describe('a result that arrives after its command expired', () => {
         query: { running: commandId, runningIsComplete: 'true' },
       });
     expect((await poll()).withdrawn).toEqual([]);
-    await api.call('retryAutomationRun', { params: { id: runId } });
+    const retried = await api.call('retryAutomationRun', { params: { id: runId } });
     expect((await poll()).withdrawn).toEqual([commandId]);
-    await database.query(`update node_commands set status = 'withdrawn' where status = 'pending'`);
+    // The command of the retried run must not reach the polls of other tests.
+    await until(
+      async () => (await database.query('select 1 from node_commands where run_id = $1', [retried.id])).length === 1,
+      () => 'the command of the retried run was not written',
+    );
+    await database.query(
+      `update node_commands set status = 'withdrawn', lease_expires_at = null, finished_at = now() where run_id = $1`,
+      [retried.id],
+    );
   });
 });
 
