@@ -32,17 +32,16 @@ export interface NewRun {
   authoredBy?: readonly string[];
 }
 
-/** Conditions that the statement which accepts a run checks. */
+/** How a run is accepted: which changes since its workflow was read count, and whether this process starts it. */
 export interface AcceptTerms {
   /**
-   * `definitionStamp` of a workflow that was read without a lock. The run is not accepted if the workflow, its workspace or
-   * the policy has changed since then.
+   * What was read with the workflow. `definition` is `definitionStamp` of a workflow that was read without a lock: the run is
+   * not accepted if the workflow, its workspace or the policy has changed. `workspace` is `workspaceStamp` of a locked
+   * workflow: the run is queued if the workspace or the policy has changed. Null if the transaction has read all of these.
    */
-  definitionStamp?: string;
-  /** `workspaceStamp` of a locked workflow. The run is queued instead of claimed if workspace or policy has changed. */
-  workspaceStamp?: string;
-  /** Whether this process has room to hold the run from the start. A run that a limit or policy can delay is queued instead. */
-  claim?: boolean;
+  stamp: { of: 'definition' | 'workspace'; value: string } | null;
+  /** Whether a worker of this process has capacity for the run. A run that a limit or policy can delay is queued instead. */
+  claim: boolean;
 }
 
 /** A run with its ids, serialized for `acceptRuns`. */
@@ -58,7 +57,7 @@ export interface PreparedRun {
 export interface AcceptedRun {
   runId: string;
   flowId: string;
-  /** The values as the database stored them, if this process holds the run; null for a queued run. */
+  /** The values as the database stored them, if the run has a lease of this process; null for a queued run. */
   claimed: { queued_at: Date; trigger: NewRun['trigger']; payload: NewRun['payload'] } | null;
 }
 
@@ -73,10 +72,7 @@ function ledBy({ subjectId, parentRunId, trigger }: NewRun): string | null {
 }
 
 /** Gives a run its ids, and the trace of the caller. */
-export function prepareRun(
-  run: NewRun,
-  { definitionStamp: definition, workspaceStamp: workspace, claim = false }: AcceptTerms = {},
-): PreparedRun {
+export function prepareRun(run: NewRun, { stamp, claim }: AcceptTerms = { stamp: null, claim: false }): PreparedRun {
   const runId = run.id ?? newId();
   const flowId = newId();
   const traceParent = currentTraceParent();
@@ -98,8 +94,8 @@ export function prepareRun(
     authored_by: run.authoredBy ?? [],
     trace_parent: traceParent,
     not_before: run.notBefore ?? null,
-    definition_stamp: definition,
-    workspace_stamp: workspace,
+    stamp_of: stamp?.of,
+    stamp: stamp?.value,
     claim,
   };
   return { runId, flowId, tenantId: run.tenantId, traceParent, json: JSON.stringify(row) };
@@ -112,9 +108,9 @@ export async function acceptRun(tx: Transaction, run: NewRun): Promise<AcceptedR
 }
 
 /**
- * Writes runs with their flows, and outbox rows for those that are queued, in one statement. This is the only way in which a
- * run comes into being, except for a retry.
- * @returns for each run, in order: the run, or null if its workflow has changed.
+ * Writes runs with their flows, and outbox rows for those that are queued. All runs except retries are created here. It sends
+ * one statement before it waits for anything, so that the caller can send the commit right behind it.
+ * @returns for each run, in order: the run, or null if what its stamp of the definition covers has changed.
  */
 export async function acceptRuns(tx: Transaction, prepared: readonly PreparedRun[]): Promise<(AcceptedRun | null)[]> {
   if (prepared.length === 0) return [];
@@ -124,15 +120,15 @@ export async function acceptRuns(tx: Transaction, prepared: readonly PreparedRun
     `WITH given AS MATERIALIZED (
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, flow_id uuid, tenant_id uuid, workflow_id uuid, workflow_version int, trigger jsonb,
          context text, payload jsonb, environment text, parent_run_id uuid, subject_id uuid, led_by uuid, depth int, requested_by text[], authored_by text[], trace_parent text, not_before timestamptz,
-         definition_stamp text, workspace_stamp text, claim boolean)
+         stamp_of text, stamp text, claim boolean)
      ), known AS MATERIALIZED (
        SELECT w.id, w.tenant_id, ${definitionStamp} AS definition_stamp, ${workspaceStamp} AS workspace_stamp, ${isGated} AS is_gated
        FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
-       WHERE w.id = ANY(ARRAY(SELECT DISTINCT workflow_id FROM given WHERE claim OR definition_stamp IS NOT NULL))
+       WHERE w.id = ANY(ARRAY(SELECT DISTINCT workflow_id FROM given WHERE claim OR stamp_of = 'definition'))
      ), fit AS MATERIALIZED (
-       SELECT g.*, coalesce(g.claim AND g.not_before IS NULL AND NOT k.is_gated AND (g.workspace_stamp IS NULL OR g.workspace_stamp = k.workspace_stamp), false) AS is_claimed
+       SELECT g.*, coalesce(g.claim AND g.not_before IS NULL AND NOT k.is_gated AND (g.stamp_of IS DISTINCT FROM 'workspace' OR g.stamp = k.workspace_stamp), false) AS is_claimed
        FROM given g LEFT JOIN known k ON k.id = g.workflow_id AND k.tenant_id = g.tenant_id
-       WHERE g.definition_stamp IS NULL OR g.definition_stamp = k.definition_stamp
+       WHERE g.stamp_of IS DISTINCT FROM 'definition' OR g.stamp = k.definition_stamp
      ), flow AS (
        INSERT INTO flows (id, tenant_id, workflow_id, revision, subject_id)
        SELECT flow_id, tenant_id, workflow_id, 1, CASE WHEN led_by IS NULL THEN subject_id

@@ -50,7 +50,7 @@ export interface ApprovalWait extends WaitTerms {
 export interface ChildWait extends WaitTerms {
   for: 'child';
   skillId: string;
-  /** Who started the run and who wrote what it does is read in the transaction that starts the child run. */
+  /** The requesters and authors are read in the transaction that starts the child run. */
   request: Omit<ChildRequest, 'requestedBy' | 'authoredBy'>;
 }
 

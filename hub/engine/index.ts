@@ -13,7 +13,7 @@ export { addHistogram, bucketOf, quantile } from './histogram.ts';
 export type { Histogram } from './histogram.ts';
 export { definitionStamp, isGated, termColumns, workspaceStamp } from './definitions.ts';
 export type { Definition, FoundDefinition } from './definitions.ts';
-export { HeldStarts } from './held-starts.ts';
+export { LockedStarts } from './locked-starts.ts';
 export type { RunIntake } from './intake.ts';
 export type {
   ApprovalPort,

@@ -4,8 +4,8 @@ import { commitBehind } from '../platform/db/transaction.ts';
 import { acceptRuns, prepareRun } from './accept-runs.ts';
 import type { AcceptedRun, NewRun, PreparedRun } from './accept-runs.ts';
 import type { Definition } from './definitions.ts';
-import { begunRun, HeldStarts } from './held-starts.ts';
-import type { Reservation } from './held-starts.ts';
+import { begunRun, LockedStarts } from './locked-starts.ts';
+import type { Reservation } from './locked-starts.ts';
 import { Resumption } from './resumption.ts';
 
 /** A run of a workflow that was read earlier, without a lock. */
@@ -17,8 +17,8 @@ export type IntakeRun = Omit<
 };
 
 /**
- * Accepts the runs of a workspace that arrive at the same time with one statement and one commit. A run for which a worker of
- * this process has room is held by this process from the start, unless a limit or policy can delay it. All others are queued.
+ * Accepts the runs of a workspace that arrive at the same time with one statement and one commit. A run that a worker of this
+ * process has capacity for gets a lease, unless a limit or policy can delay it. All others are queued.
  */
 export class RunIntake {
   readonly #batches: Batches<PreparedRun, AcceptedRun | null>;
@@ -38,7 +38,7 @@ export class RunIntake {
     });
   }
 
-  /** Sets how to reserve room of a worker of this process. */
+  /** Sets how to reserve capacity of a worker of this process. */
   preferLocal(reserve: (tenantId: string) => Reservation | null): void {
     this.#reserve = reserve;
   }
@@ -49,8 +49,8 @@ export class RunIntake {
   }
 
   /** For runs that a transaction of the caller accepts. */
-  openStarts(): HeldStarts {
-    return new HeldStarts((tenantId) => this.#reserve(tenantId));
+  openStarts(): LockedStarts {
+    return new LockedStarts((tenantId) => this.#reserve(tenantId));
   }
 
   /**
@@ -62,7 +62,7 @@ export class RunIntake {
     using reservation = this.#reserve(tenantId);
     const prepared = prepareRun(
       { ...run, tenantId, workflowId, workflowVersion },
-      { definitionStamp: stamp, claim: reservation !== null },
+      { stamp: { of: 'definition', value: stamp }, claim: reservation !== null },
     );
     const accepted = await this.#batches.add(tenantId, prepared);
     if (accepted === null) return null;

@@ -1,5 +1,5 @@
 import type { Transaction } from '../platform/db/database.ts';
-import type { Reservation } from './held-starts.ts';
+import type { Reservation } from './locked-starts.ts';
 import { wakeRun } from './run-jobs.ts';
 import { claimWaitingRun } from './store.ts';
 import type { ClaimedRun } from './store.ts';

@@ -4,7 +4,7 @@ import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 /** Topic of a run: its end, its cancellation, and its wait for an approval. */
 export const runTopic = (runId: string) => `run:${runId}`;
 
-/** Topic of every write of a run and its steps. */
+/** Topic of the changes of a run and its steps that streams of the run send. */
 export const runRowsTopic = (runId: string) => `run-rows:${runId}`;
 
 /** An outbox row as `outboxText` returns it. A statement that joins it to other rows has nulls where it wrote none. */
@@ -20,7 +20,7 @@ export interface RunJobRow {
 
 /**
  * SQL that writes the outbox rows of runs, for the statement that makes them due. Each wake-up of a run has its own job id,
- * so that a queue which remembers finished jobs accepts the next one.
+ * because the queue ignores the id of a job that it has already.
  * @param source query for `run_id`, `tenant_id`, `wake_count` and `not_before` of the runs.
  */
 export const outboxText = (source: string) => `INSERT INTO outbox (tenant_id, job, job_id, data, not_before)

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { unawaited } from '../../test/fixtures/unawaited.ts';
 import type { Place } from './held-run.ts';
-import type { Reservation } from './held-starts.ts';
+import type { Reservation } from './locked-starts.ts';
 import { RunPlaces } from './run-places.ts';
 import type { ClaimedRun } from './store.ts';
 

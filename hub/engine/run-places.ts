@@ -2,7 +2,7 @@ import type { Logger } from '../platform/observability/logger.ts';
 import type { OutboxJob } from '../platform/queue/queue.ts';
 import type { DueRuns } from './due-runs.ts';
 import type { Place } from './held-run.ts';
-import type { Reservation } from './held-starts.ts';
+import type { Reservation } from './locked-starts.ts';
 import { setAsideInput } from './run-outputs.ts';
 import type { ClaimedRun } from './store.ts';
 

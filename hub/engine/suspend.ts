@@ -13,8 +13,8 @@ import type { StepWait } from './schema.ts';
 import { isSuspended, stepUnderWay, suspendAtOnce, suspendRun, writeStep } from './store.ts';
 
 /**
- * Suspends a run until what its step waits for has happened, and creates what that is in the same transaction.
- * @returns why it could not be created; null when the run is suspended.
+ * Suspends a run, and creates the command, approval or child run that it waits for in the same transaction.
+ * @returns why that could not be created; null when the run is suspended.
  * @throws LeaseLost when the run is no longer held.
  */
 export async function suspend(
@@ -53,7 +53,7 @@ export async function suspend(
     const [, wait] = await Promise.all([suspendRun(tx, held, run, until), create(tx, deps, held, outcome)]);
     await writeWait(tx, wait);
   };
-  // A command without an effect can be sent again, so its commit need not wait for the disk.
+  // A read-only command can be sent again, so its commit need not wait for the disk.
   const durable = outcome.for !== 'command' || outcome.request.command.acts;
   try {
     await held.write(write, durable).catch((error: unknown) => {

@@ -2,7 +2,7 @@ import type { Schedule, Trigger } from '../../../../shared/contract/automations/
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
 import { fillPayload } from '../../../../shared/inputs-check.ts';
 import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
-import type { FoundDefinition, HeldStarts, NewRun } from '../../../engine/index.ts';
+import type { FoundDefinition, LockedStarts, NewRun } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 
@@ -35,9 +35,9 @@ export function scheduleOf(trigger: Trigger): Schedule | null {
 
 /**
  * Records fires and starts the runs of the fires that no other process recorded.
- * @returns the number of queued runs. `directStarts` holds the others.
+ * @returns the number of queued runs. `starts` holds the others.
  */
-export async function startFires(tx: Transaction, fires: Fire[], directStarts: HeldStarts): Promise<number> {
+export async function startFires(tx: Transaction, fires: Fire[], starts: LockedStarts): Promise<number> {
   if (fires.length === 0) return 0;
   const given = fires.map((fire) => ({ fire, run: runOf(fire) }));
   const entered = await tx.query<{ workflow_id: string; fire_at: Date }>(
@@ -58,7 +58,7 @@ export async function startFires(tx: Transaction, fires: Fire[], directStarts: H
     ],
   );
   const fresh = new Set(entered.rows.map((row) => `${row.workflow_id} ${row.fire_at.getTime()}`));
-  return directStarts.accept(
+  return starts.accept(
     tx,
     given.flatMap(({ fire: { workflow, fireAt, outcome }, run }) =>
       outcome === 'started' && fresh.has(`${workflow.id} ${fireAt.getTime()}`)

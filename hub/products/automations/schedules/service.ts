@@ -4,7 +4,7 @@ import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Schedule } from '../../../../shared/contract/automations/triggers.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { HeldStarts, isGated, termColumns, workspaceStamp } from '../../../engine/index.ts';
+import { LockedStarts, isGated, termColumns, workspaceStamp } from '../../../engine/index.ts';
 import type { RunIntake } from '../../../engine/index.ts';
 import { DatabaseBusy, DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -124,16 +124,15 @@ export class Schedules {
     const [first] = ids;
     const half = Math.ceil(ids.length / 2);
     try {
-      using directStarts =
-        (pass.runsDirectly ? this.#deps.intake?.openStarts() : undefined) ?? new HeldStarts(() => null);
+      using starts = (pass.runsDirectly ? this.#deps.intake?.openStarts() : undefined) ?? new LockedStarts(() => null);
       const queued = await this.#deps.db.system(
         (tx) => {
-          directStarts[Symbol.dispose]();
-          return this.#fireBatch(tx, ids, directStarts);
+          starts[Symbol.dispose]();
+          return this.#fireBatch(tx, ids, starts);
         },
         { lockTimeoutMs, collectJobs: (jobs) => pass.jobs.push(...jobs) },
       );
-      pass.started += queued + directStarts.begin();
+      pass.started += queued + starts.begin();
       for (const id of ids) this.#waiting.delete(id);
     } catch (error) {
       if (error instanceof DatabaseBusy && first !== undefined) {
@@ -204,7 +203,7 @@ export class Schedules {
     this.#waiting.add(id);
   }
 
-  async #fireBatch(tx: Transaction, ids: readonly string[], directStarts: HeldStarts): Promise<number> {
+  async #fireBatch(tx: Transaction, ids: readonly string[], starts: LockedStarts): Promise<number> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
       `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, now() AS now, ${termColumns}, ${workspaceStamp} AS workspace_stamp, ${isGated} AS is_gated,
@@ -247,7 +246,7 @@ export class Schedules {
       'UPDATE workflows w SET next_run_at = n.next_run_at FROM jsonb_to_recordset($1::jsonb) AS n(id uuid, next_run_at timestamptz) WHERE w.id = n.id',
       [JSON.stringify(next)],
     );
-    return startFires(tx, fires, directStarts);
+    return startFires(tx, fires, starts);
   }
 
   /**

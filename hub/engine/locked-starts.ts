@@ -4,9 +4,9 @@ import type { AcceptedRun, NewRun, PreparedRun } from './accept-runs.ts';
 import type { FoundDefinition, LockedDefinition } from './definitions.ts';
 import type { ClaimedRun } from './store.ts';
 
-/** Room of a worker of this process for one run. */
+/** Capacity of a worker of this process for one run. Disposing it releases the capacity. */
 export interface Reservation extends Disposable {
-  /** Takes a run that this process holds. Disposing the reservation afterwards has no effect. */
+  /** Uses the capacity for a run that was written with a lease of this process. Disposing then has no effect. */
   begin(run: ClaimedRun): void;
 }
 
@@ -14,14 +14,20 @@ export interface Reservation extends Disposable {
 export interface LockedStart {
   run: NewRun;
   definition: FoundDefinition;
-  /** Whether a worker of this process should hold the run from the start. */
+  /** Whether to start the run directly if a worker of this process has capacity. */
   claim: boolean;
 }
 
-/** A run that was accepted as held by this process, as its worker sees it. */
+/** A run that was accepted with a lease of this process, as a claim would return it. */
 export function begunRun(
   definition: LockedDefinition,
-  { environment, context, depth = 0, requestedBy = [] }: Omit<NewRun, 'tenantId' | 'workflowId' | 'workflowVersion'>,
+  {
+    environment,
+    context,
+    depth = 0,
+    requestedBy = [],
+    parentRunId,
+  }: Omit<NewRun, 'tenantId' | 'workflowId' | 'workflowVersion'>,
   { runId, traceParent }: PreparedRun,
   stored: NonNullable<AcceptedRun['claimed']>,
 ): ClaimedRun {
@@ -41,7 +47,7 @@ export function begunRun(
     lost_leases: 0,
     process_deaths: null,
     wake_count: 0,
-    parent_run_id: null,
+    parent_run_id: parentRunId ?? null,
     depth,
     requested_by: [...requestedBy],
     trace_parent: traceParent,
@@ -58,8 +64,11 @@ export function begunRun(
   };
 }
 
-/** Runs that a transaction of the caller accepts; as many as there is room for are held by this process and begin after the commit. */
-export class HeldStarts implements Disposable {
+/**
+ * Accepts runs of workflows that the transaction of the caller has locked. Those that the workers of this process have
+ * capacity for get a lease and begin after the commit; all others are queued.
+ */
+export class LockedStarts implements Disposable {
   readonly #reserve: (tenantId: string) => Reservation | null;
   #reservations: Reservation[] = [];
   #begun: { reservation: Reservation; run: ClaimedRun }[] = [];
@@ -73,8 +82,8 @@ export class HeldStarts implements Disposable {
     const prepared = starts.map(({ run, definition, claim }) => {
       const reservation = claim ? this.#reserve(run.tenantId) : null;
       if (reservation !== null) this.#reservations.push(reservation);
-      const terms = { workspaceStamp: definition.workspace_stamp, claim: reservation !== null };
-      return { run, definition, reservation, row: prepareRun(run, terms) };
+      const stamp = { of: 'workspace', value: definition.workspace_stamp } as const;
+      return { run, definition, reservation, row: prepareRun(run, { stamp, claim: reservation !== null }) };
     });
     const accepted = await acceptRuns(
       tx,
@@ -88,14 +97,14 @@ export class HeldStarts implements Disposable {
     return starts.length - this.#begun.length;
   }
 
-  /** Lets the held runs begin. Call it after the commit. @returns their number. */
+  /** Begins the runs that have a lease. Call it after the commit. @returns their number. */
   begin(): number {
     const begun = this.#begun.splice(0);
     for (const { reservation, run } of begun) reservation.begin({ ...run, held_since: performance.now() });
     return begun.length;
   }
 
-  /** Gives back the room of runs that were not committed. The transaction can then be tried again. */
+  /** Releases the capacity of runs that were not committed. The transaction can then be tried again. */
   [Symbol.dispose](): void {
     this.#begun = [];
     for (const reservation of this.#reservations.splice(0)) reservation[Symbol.dispose]();
