@@ -19,16 +19,15 @@ const first = await startModelServer();
 const second = await startModelServer();
 const untrusted = await startUntrustedServer();
 const closedPort = await freePort();
-const egressWith = (timer: Clock) =>
-  createEgress({
-    allowHosts: [first.host, second.host, untrusted.host, `127.0.0.1:${closedPort}`],
-    resolve: () => new Promise(() => undefined),
-    clock: timer,
-  });
-const egress = egressWith(clock);
+const egress = createEgress({
+  allowHosts: [first.host, second.host, untrusted.host, `127.0.0.1:${closedPort}`],
+  resolve: () => new Promise(() => undefined),
+  clock,
+});
 const inference = createInference(egress);
 const consoleSpies = [vi.spyOn(console, 'error'), vi.spyOn(console, 'warn')];
 afterAll(async () => {
+  for (const spy of consoleSpies) spy.mockRestore();
   await egress[Symbol.asyncDispose]();
   await Promise.all([first, second, untrusted].map((server) => server[Symbol.asyncDispose]()));
 });
@@ -324,18 +323,16 @@ describe('a model', () => {
   test('that hangs leaves time for all others, and no deadline exceeds 30 s', async () => {
     first.reply = () => 'hang';
     const names = ['a', 'b', 'c', 'd', 'e'];
-    // A pause of a busy machine takes time from the later models, so this clock is slower.
-    const slower = fastClock(3);
     const read: number[] = [];
     const deadlines: number[] = [];
     const watched: Clock = {
       now() {
-        read.push(slower.now());
+        read.push(clock.now());
         return read.at(-1) as number;
       },
       after(ms, callback) {
         deadlines.push((read.at(-1) as number) + ms - (read[0] as number));
-        return slower.after(ms, callback);
+        return clock.after(ms, callback);
       },
     };
     const never = new AbortController().signal;
@@ -347,26 +344,19 @@ describe('a model', () => {
         watched,
       ),
     );
-    // The deadlines are checked instead of the duration, because a busy machine fires timers late.
     expect(deadlines.length).toBeGreaterThanOrEqual(names.length);
     expect(Math.max(...deadlines)).toBeLessThan(30_001);
     expect([...new Set(failure?.attempts.map(({ model }) => model))]).toEqual(names);
   });
 
   test('that streams slowly until the deadline fails alone, and the models after it keep their health', async () => {
-    // A slower clock and short gaps, because on a busy machine a gap could reach the limit between two parts.
-    const slower = fastClock(5);
-    await using slowEgress = egressWith(slower);
-    const slow = { inference: createInference(slowEgress) };
-    const signal = new AbortController().signal;
-    first.reply = () => ({ parts: Array.from({ length: 500 }, () => 'x'), gapMs: 20 });
-    const two = both().map((each) => ({ ...each, ...slow }));
-    const { failure } = await drained(ask(two, true, signal, slower));
+    first.reply = () => ({ parts: Array.from({ length: 1_000 }, () => 'x'), gapMs: 20 });
+    const { failure } = await drained(ask(both()));
     expect(failure?.attempts).toMatchObject([{ model: 'alpha', outcome: 'timeout' }]);
     expect(failure?.message).toContain('there was no time left for beta');
     expect(ends.map(({ health }) => health)).toEqual(['failed']);
     ends.length = 0;
-    const streamed = await drained(ask([candidate('alpha', {}, slow)], false, signal, slower));
+    const streamed = await drained(ask([candidate('alpha', {})], false));
     expect(streamed.parts.length).toBeGreaterThan(0);
     // The slow side can be the reader or the model, so the health is unknown.
     expect(ends.map(({ outcome, health }) => [outcome, health])).toEqual([['timeout', 'unknown']]);

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fastClock } from '../../../../test/fixtures/fast-clock.ts';
+import { systemClock } from '../../../platform/clock.ts';
 import { createEspeak } from './espeak.ts';
 import type { SpeakRequest, Speech } from './speech.ts';
 
 const never = new AbortController().signal;
-const speechOptions = { clock: fastClock(3), onCall: () => undefined };
+const speechOptions = { clock: systemClock, onCall: () => undefined };
 async function speakAll(
   options: Parameters<typeof createEspeak>[0],
   request: Omit<SpeakRequest, 'signal'>,
