@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { WorkingMarks } from './working-marks.ts';
@@ -82,7 +81,7 @@ test('a mark is blank once the process waits, also after work that throws, and g
     const written: string[] = [];
     const path = join(folder, name);
     const read = () => written.push(readFileSync(path, 'latin1').trim());
-    const waits = () => delay(1);
+    const waits = () => new Promise((done) => setImmediate(done));
     read();
     expect(
       marks.during(visit, () => {

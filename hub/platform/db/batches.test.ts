@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Batches } from './batches.ts';
 import type { BatchesOptions } from './batches.ts';
 import { DatabaseBusy, DatabaseOutage } from './errors.ts';
@@ -188,10 +188,14 @@ test('what is done for many goes on in the context of none', async () => {
 });
 
 test('what may wait is done together with what comes in that time', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
   const { batches, flushes, began } = bench({ gatherMs: 50 });
   const first = batches.add('k', 'a');
   await new Promise((done) => setImmediate(done));
+  vi.advanceTimersByTime(49);
   const second = batches.add('k', 'b');
+  vi.advanceTimersByTime(1);
   expect(await began(1)).toEqual(['k:ab']);
   flushes[0]?.end();
   expect(await Promise.all([first, second])).toEqual(['a!', 'b!']);

@@ -24,8 +24,6 @@ else
 end
 return { count, start, (start + window - now) * 1000 - math.ceil(tonumber(time[2]) / 1000) }`;
 
-/** Time limit for a command of Redis. */
-const deadlineMs = 1_000;
 /** After an error, local counts are used for this time before Redis is tried again. */
 const retryDelayMs = 1_000;
 
@@ -33,17 +31,19 @@ const retryDelayMs = 1_000;
  * Counts in Redis, shared by all hub processes. While Redis is unavailable, each process continues from the last shared
  * counts. In windows that start meanwhile, each process allows half of the limit. No process allows more than the
  * limit.
+ * @param commandTimeout the time limit for a command of Redis, in milliseconds.
  * @throws when Redis is unavailable at the start.
  */
 export async function createRedisCounts(
   url: string,
   logger: Logger,
   now: () => number = Date.now,
+  commandTimeout = 1_000,
 ): Promise<SharedCounts> {
   const redis = new Redis(url, {
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
-    commandTimeout: deadlineMs,
+    commandTimeout,
     lazyConnect: true,
   });
   const onUnavailable = (error: unknown) =>

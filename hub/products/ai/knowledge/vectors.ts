@@ -20,8 +20,6 @@ const batch = 64;
 /** Maximum length of a text for the model, in UTF-16 units. Most models read less. */
 const maxText = 8_000;
 const batchTimeoutMs = 30_000;
-/** Time limit for the vector of a question. After it, the search uses words only. */
-const questionTimeoutMs = 2_000;
 const firstPauseMs = 2_000;
 const maxPauseMs = 5 * 60_000;
 /** Maximum size of the cached vectors of a process, in bytes. */
@@ -33,6 +31,8 @@ export interface VectorsDependencies {
   embeddings: Embeddings;
   logger: Logger;
   now?: () => number;
+  /** Time limit for the vector of a question. After it, the search uses words only. */
+  questionTimeoutMs?: number;
 }
 
 /** Computes the vectors of entries in the background and searches them. */
@@ -152,7 +152,8 @@ export class Vectors implements VectorSearch {
   async #vectorOf(question: string, signal: AbortSignal): Promise<Float32Array> {
     const cached = this.#questions.get(question);
     if (cached !== undefined) return cached;
-    const [vector] = await this.#deps.embeddings.embed([question], { signal, timeoutMs: questionTimeoutMs });
+    const { embeddings, questionTimeoutMs = 2_000 } = this.#deps;
+    const [vector] = await embeddings.embed([question], { signal, timeoutMs: questionTimeoutMs });
     if (vector === undefined) throw new EmbeddingsError('the response has no vector', { isRefusal: false });
     this.#questions.set(question, vector);
     return vector;
