@@ -375,7 +375,14 @@ async function stuckWorkspace(own: Database, count: number, lockId = 4711) {
   };
 }
 const openOwn = () =>
-  new Database({ url: database.url, maxConnections: 6, applicationName: 'shares', onError: () => undefined });
+  new Database({
+    url: database.url,
+    maxConnections: 6,
+    applicationName: 'shares',
+    onError: () => undefined,
+    // What waits for the lock of a test waits for as long as the test needs.
+    lockTimeoutMs: 60_000,
+  });
 const one = (tx: Transaction) => tx.query('one', 'SELECT 1', []);
 
 test('what waits in one workspace leaves connections to others, and those that waited take turns with them', async () => {
@@ -389,7 +396,11 @@ test('what waits in one workspace leaves connections to others, and those that w
   // As many as are left, held for as long as the others wait.
   const held = Promise.withResolvers<void>();
   const holding = own.workspace(other, () => held.promise);
-  const late = own.workspace(crypto.randomUUID(), one).then(() => stuck.done.length);
+  const late = own.workspace(crypto.randomUUID(), async (tx) => {
+    const before = stuck.done.length;
+    await one(tx);
+    return before;
+  });
   await expect.poll(() => own.load.waiting).toBe(38);
   await stuck.end();
   expect(await late).toBeLessThan(stuck.done.length);

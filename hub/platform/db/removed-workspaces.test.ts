@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startedRun } from '../../../shared/contract/automations/workflows.ts';
 import { startHub } from '../../../test/fixtures/hub.ts';
 import type { TestHub } from '../../../test/fixtures/hub.ts';
+import { settledRun } from '../../../test/fixtures/settled-run.ts';
 import { engineRetention } from '../../engine/upkeep.ts';
 import { callsRetention } from '../../products/calls/index.ts';
 import { Months } from './months.ts';
@@ -52,10 +53,9 @@ test('of a workspace that is removed nothing is left in any table, and nothing o
       body: { name: 'p', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }] },
     });
     for (const workflowId of [id, id, ping.id]) {
-      const { runId } = (await api.call('runAutomationWorkflow', { params: { id: workflowId }, body: {} })) as {
-        runId: string;
-      };
-      await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 2 } });
+      const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id: workflowId }, body: {} }));
+      // The node is not paired.
+      expect(await settledRun(api, runId)).toMatchObject({ status: workflowId === ping.id ? 'failed' : 'succeeded' });
     }
   }
   const before = await rowsOf(kept.tenantId);
@@ -88,7 +88,7 @@ test('a removed workspace whose rows cannot be deleted does not keep the rows of
       body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] },
     });
     const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} }));
-    await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 5 } });
+    await settledRun(api, runId);
   }
   await database.query(
     `CREATE FUNCTION refuse_removal() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$`,

@@ -30,7 +30,8 @@ export function eventsConformance({
   suspend,
   maxMessageLength,
 }: EventsBackend): void {
-  const connect = () => connectLogged(pino({ level: 'silent' }));
+  // Without a response, a process sends its events for this time. On a busy machine, another process connects slowly.
+  const connect = () => connectLogged(pino({ level: 'silent' }), { answerMs: 600_000 });
   test('an event reaches every listener of its topic once, in this and in other processes, and no other listener', async () => {
     await using here = await connect();
     await using there = await connect();
@@ -97,15 +98,12 @@ export function eventsConformance({
     using _topic = there.subscribe('topic', () => received.push('x'));
     await restart();
     here.publish('topic', {});
-    await expect.poll(() => reconnects, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => reconnects).toBeGreaterThan(0);
     await expect
-      .poll(
-        async () => {
-          here.publish('topic', {});
-          return received.length;
-        },
-        { timeout: 20_000, interval: 200 },
-      )
+      .poll(async () => {
+        here.publish('topic', {});
+        return received.length;
+      })
       .toBeGreaterThan(0);
   });
 
@@ -145,8 +143,8 @@ export function eventsConformance({
     for (const text of hostile) await send(text);
     other.publish('topic', { n: 1 });
     await expect.poll(() => received).toEqual([{ n: 1 }]);
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).not.toContain('hello');
+    expect(lines.filter((line) => line.includes('channel of the events'))).toHaveLength(1);
+    expect(lines.join('')).not.toContain('hello');
   });
 
   test('events are readable and forgeable only with the key of the installation', async () => {
@@ -194,7 +192,7 @@ export function eventsConformance({
       { level: 'info', format: 'json', color: false },
       { write: (line: string) => void lines.push(line) },
     );
-    await using events = await connectLogged(logger, { pingMs: 50, pingDeadlineMs: 300 });
+    await using events = await connectLogged(logger, { pingMs: 50, pingDeadlineMs: 2_000 });
     let reconnects = 0;
     using _reconnect = events.onReconnect(() => {
       reconnects += 1;
@@ -211,7 +209,12 @@ export function eventsConformance({
     await using other = await connect();
     const received: JsonObject[] = [];
     using _topic = events.subscribe('topic', (payload) => received.push(payload));
-    other.publish('topic', { n: 1 });
-    await expect.poll(() => received.length).toBeGreaterThan(0);
+    // A stall of this process counts as another lost connection, which can lose an event.
+    await expect
+      .poll(async () => {
+        other.publish('topic', { n: 1 });
+        return received.length;
+      })
+      .toBeGreaterThan(0);
   });
 }

@@ -17,7 +17,14 @@ function startProcess(
   run: (name: string, stopping: AbortSignal) => Promise<void> = async () => undefined,
   stopDeadlineMs = 10_000,
 ) {
-  const leadership = new Leadership({ url: database.url, name: 'periodic tasks', logger, beatMs: 25 });
+  // A stall of this process must not change the leader.
+  const leadership = new Leadership({
+    url: database.url,
+    name: 'periodic tasks',
+    logger,
+    beatMs: 25,
+    silenceMs: 60_000,
+  });
   const counts: Record<string, number> = {};
   const task = (name: string, everyMs: number) => ({
     name,

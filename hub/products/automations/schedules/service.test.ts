@@ -387,7 +387,10 @@ test.each([1, 3])(
     } finally {
       await release();
     }
-    expect(await schedules.fireDue()).toBe(count);
+    let late = 0;
+    // A pass has limited time for schedules that waited.
+    for (let looks = 0; looks < 20 && late < count; looks += 1) late += await schedules.fireDue();
+    expect(late).toBe(count);
     expect((await firedOf()).length).toBe(41);
     expect(await schedules.fireDue()).toBe(0);
   },
