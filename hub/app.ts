@@ -7,9 +7,11 @@ import { adviseOnDatabase } from './platform/db/database-advice.ts';
 import type { DatabaseAdvice } from './platform/db/database-advice.ts';
 import type { Database } from './platform/db/database.ts';
 import { Leadership } from './platform/db/leadership.ts';
+import type { DatabaseTimeouts } from './platform/db/open-pool.ts';
 import { monthlyTables, retentionTasks } from './platform/db/row-retention.ts';
 import type { BodyLimits } from './platform/http/routing/body-timeout.ts';
 import { idempotencyRetention } from './platform/http/routing/idempotency.ts';
+import type { LingerLimits } from './platform/http/routing/send-json.ts';
 import type { Logger } from './platform/observability/logger.ts';
 import { openPlatform } from './platform/open-platform.ts';
 import { PeriodicTasks } from './platform/process/periodic-tasks.ts';
@@ -58,6 +60,10 @@ export interface AppOptions {
   onNotice: (message: string) => void;
   /** Time limits of request bodies; for tests. */
   bodyLimits?: BodyLimits;
+  /** Time limits for the rest of a request body after an early response; for tests. */
+  lingerLimits?: LingerLimits;
+  /** Time limits of waits for the database; for tests. */
+  databaseTimeouts?: DatabaseTimeouts;
   /** Limits of resources per workspace; for tests. */
   workspaceLimits?: Partial<Record<LimitedKind, number>>;
   /** False for the command line, which neither serves requests nor executes runs. */
@@ -72,7 +78,7 @@ const demoWorkspace = 'demo';
  * @throws AppError with a one-line message when a required service is unavailable.
  */
 export async function createApp(config: Config, options: AppOptions): Promise<App> {
-  const { logger, bodyLimits, workspaceLimits, serves = true } = options;
+  const { logger, bodyLimits, lingerLimits, workspaceLimits, serves = true } = options;
   await using stack = new AsyncDisposableStack();
 
   // Services that all products use.
@@ -198,6 +204,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       // remain on their devices. The API needs no pages.
       optionalParts: ['artifacts', 'pages', ...(config.redisUrl === null ? [] : ['queue'])],
       bodyLimits,
+      lingerLimits,
     });
   }
   if (isNew) logger.info({ workspace: demoWorkspace }, 'created the demo workspace');

@@ -8,6 +8,7 @@ import { proveSession } from './db/connection-proof.ts';
 import { Database } from './db/database.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { Months } from './db/months.ts';
+import type { DatabaseTimeouts } from './db/open-pool.ts';
 import { createEgress } from './egress/egress.ts';
 import type { Egress } from './egress/egress.ts';
 import type { Events } from './events/events.ts';
@@ -109,7 +110,11 @@ const openRedisCounts = async (url: string, logger: Logger) =>
 export async function openPlatform(
   stack: AsyncDisposableStack,
   settings: PlatformSettings,
-  { logger, onNotice }: { logger: Logger; onNotice: (message: string) => void },
+  {
+    logger,
+    onNotice,
+    databaseTimeouts,
+  }: { logger: Logger; onNotice: (message: string) => void; databaseTimeouts?: DatabaseTimeouts },
 ): Promise<Platform> {
   const { redisUrl } = settings;
   const tracing = settings.tracing === null ? null : stack.use(await openTracing(settings.tracing, logger));
@@ -130,6 +135,7 @@ export async function openPlatform(
       url: databaseUrl,
       maxConnections: settings.database.maxConnections,
       applicationName: 'outrigger',
+      ...databaseTimeouts,
       onError: (error) => logger.warn({ err: error, part: 'database' }, 'a database connection failed and is replaced'),
       onEffectError: (error) =>
         logger.error({ err: error, part: 'database' }, 'a transaction was committed, but what follows it failed'),

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { createLogger } from '../../hub/platform/observability/logger.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { keptConnections } from '../fixtures/kept-connections.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
 import { missingId, send } from '../fixtures/requests.ts';
@@ -60,7 +61,7 @@ const runsOf = ({ tenantId }: TestWorkspace) =>
 /** A server that never answers and counts the waiting requests. */
 async function startSilentModel() {
   let open = 0;
-  const server = createServer((request, response) => {
+  const server = createServer(keptConnections, (request, response) => {
     open += 1;
     request.resume();
     response.on('close', () => (open -= 1));
@@ -406,7 +407,7 @@ test('the log contains no questions, no answers, and no provider messages about 
   model.reply = () => output;
   const body = { input, context, metadata: { a: metadata } };
   expect((await ask(body)).body['outputText']).toBe(output);
-  const server = createServer((request, response) => {
+  const server = createServer(keptConnections, (request, response) => {
     request.resume();
     response.writeHead(400, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ error: { message: `refused: ${input} ${echo}` } }));

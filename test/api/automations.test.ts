@@ -6,6 +6,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { ApiError } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { keptConnections } from '../fixtures/kept-connections.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 import { expireApprovals } from '../fixtures/stage/automations.ts';
 
@@ -16,7 +17,7 @@ let answerStatus = 200;
 /** Number of requests that get 503 first. */
 let refusals = 0;
 let silent = false;
-const receiver = createServer((request, response) => {
+const receiver = createServer(keptConnections, (request, response) => {
   let body = '';
   request.on('data', (chunk: Buffer) => {
     body += chunk.toString();

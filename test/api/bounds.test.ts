@@ -5,11 +5,12 @@ import type { Run } from '../../shared/contract/automations/runs.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { keptConnections } from '../fixtures/kept-connections.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 
 /** The response of the server to every request. */
 let answer = '{}';
-const server = createServer((request, response) => {
+const server = createServer(keptConnections, (request, response) => {
   request.resume();
   response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
 });

@@ -6,6 +6,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { keptConnections } from '../fixtures/kept-connections.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
 import { send } from '../fixtures/requests.ts';
@@ -22,7 +23,7 @@ interface Call {
 /** Replaces the servers of the providers and responds as they do. */
 const calls: Call[] = [];
 let respond: (call: Call) => { status: number; headers?: Record<string, string>; body: unknown };
-const provider = createServer((request, response) => {
+const provider = createServer(keptConnections, (request, response) => {
   let raw = '';
   request.on('data', (chunk: Buffer) => {
     raw += chunk.toString();

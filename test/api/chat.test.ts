@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startHub } from '../fixtures/hub.ts';
+import { patientDatabase, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 import { addFirstMessage, expireLinks, noteFirstMessage, setConversationStatus } from '../fixtures/stage/chat.ts';
@@ -11,7 +11,7 @@ let workspace: TestWorkspace;
 let chat: TestWorkspace['api'];
 let key: string;
 beforeAll(async () => {
-  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000' });
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000' }, undefined, patientDatabase);
   workspace = await hub.workspace();
   ({ key } = await workspace.createKey({ product: 'chat' }));
   chat = hub.client(key);

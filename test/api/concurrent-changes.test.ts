@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { JsonObject } from '../../shared/json.ts';
-import { startHub } from '../fixtures/hub.ts';
+import { patientDatabase, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { duringWriteLock } from '../fixtures/write-lock.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
 beforeAll(async () => {
-  hub = await startHub();
+  hub = await startHub({}, undefined, patientDatabase);
   workspace = await hub.workspace();
 });
 afterAll(() => hub[Symbol.asyncDispose]());

@@ -303,15 +303,14 @@ describe('an API key of another workspace', () => {
       counts[name] = all?.count ?? 0;
       const seen = await asWorkspace(`select tenant_id from ${name}`);
       expect(seen.filter((row) => row.tenant_id !== workspace.tenantId)).toEqual([]);
-      // A role without the right to delete also passes.
-      await removeRowsOfOtherWorkspaces(hub.database, workspace.tenantId, name).catch((error: Error) =>
-        expect(error.message).toMatch(/permission denied/),
+      // A role without the right to delete also passes. The rows are not counted again: the hub itself removes rows.
+      const removed = await removeRowsOfOtherWorkspaces(hub.database, workspace.tenantId, name).catch(
+        (error: Error) => {
+          expect(error.message).toMatch(/permission denied/);
+          return 0;
+        },
       );
-      const [left] = await hub.database.query<{ count: number }>(
-        `select count(*)::int as count from ${name} where tenant_id <> $1`,
-        [workspace.tenantId],
-      );
-      expect(left?.count).toBeGreaterThanOrEqual(counts[name]);
+      expect(removed).toBe(0);
     }
     // Otherwise the test could not detect a leak.
     expect(
@@ -374,10 +373,13 @@ describe('the HTTP layer', () => {
 
   test('reports health, readiness and metrics', async () => {
     expect((await send(hub.url, 'GET', '/healthz')).body).toMatchObject({ status: 'ok' });
-    expect((await send(hub.url, 'GET', '/readyz')).body).toEqual({
-      status: 'ready',
-      parts: { database: { ok: true }, queue: { ok: true }, artifacts: { ok: true }, pages: { ok: true } },
-    });
+    // A part that takes longer than 2 s counts as unavailable, which happens on a busy machine.
+    await expect
+      .poll(async () => (await send(hub.url, 'GET', '/readyz')).body)
+      .toEqual({
+        status: 'ready',
+        parts: { database: { ok: true }, queue: { ok: true }, artifacts: { ok: true }, pages: { ok: true } },
+      });
     expect((await send(hub.url, 'GET', '/metrics')).text).toContain('outrigger_http_request_seconds_bucket');
   });
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { channelProtocol, hubAnswer, maxChannelFrameBytes } from '../../shared/contract/nodes/channel.ts';
 import type { HubAnswerFrame } from '../../shared/contract/nodes/channel.ts';
-import { startHub } from '../fixtures/hub.ts';
+import { patientDatabase, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { send } from '../fixtures/requests.ts';
@@ -299,7 +299,7 @@ describe('a channel', () => {
 
 test('a stopping hub ends polls with empty responses, answers pending requests and then closes its channels', async () => {
   const database = await acquireDatabase();
-  const stopping = await startHub({}, database);
+  const stopping = await startHub({}, database, patientDatabase);
   const paired = await pair(stopping, await stopping.workspace());
   const channel = await open(paired, stopping);
   const poll = channel.ask('poll', longPoll);

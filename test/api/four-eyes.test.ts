@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { Client } from '../fixtures/contract-client.ts';
-import { startHub } from '../fixtures/hub.ts';
+import { patientDatabase, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
@@ -14,7 +14,11 @@ import { duringWriteLock } from '../fixtures/write-lock.ts';
 let hub: TestHub;
 let workspace: TestWorkspace;
 beforeAll(async () => {
-  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000' });
+  hub = await startHub(
+    { RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000' },
+    undefined,
+    patientDatabase,
+  );
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { adminKey, startHub } from '../fixtures/hub.ts';
+import { adminKey, patientDatabase, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 import { expectRefused } from '../fixtures/visitor.ts';
@@ -13,13 +13,17 @@ let hub: TestHub;
 let workspace: TestWorkspace;
 let observer: Client;
 beforeAll(async () => {
-  hub = await startHub({
-    EGRESS_ALLOW_HOSTS: '127.0.0.1',
-    SIP_DOMAIN: domain,
-    SIP_WS_URL: 'ws://127.0.0.1:9',
-    SIP_RPC_URL: 'http://127.0.0.1:9',
-    SIP_SHARED_SECRET: 'x'.repeat(32),
-  });
+  hub = await startHub(
+    {
+      EGRESS_ALLOW_HOSTS: '127.0.0.1',
+      SIP_DOMAIN: domain,
+      SIP_WS_URL: 'ws://127.0.0.1:9',
+      SIP_RPC_URL: 'http://127.0.0.1:9',
+      SIP_SHARED_SECRET: 'x'.repeat(32),
+    },
+    undefined,
+    patientDatabase,
+  );
   workspace = await hub.workspace();
   observer = new Client({ connectionString: hub.database.url });
   await observer.connect();

@@ -237,6 +237,9 @@ test.each(operations.map((operation) => [operation.id, operation] as const))(
         if (operation.method !== 'GET' && answer.status < 400) hasChanged = true;
         // A planned operation responds with `not_available` to every request.
         const isPlanned = operation.errors?.includes('not_available') === true && answer.status === 501;
+        // On a busy machine, a part of the hub may not answer in time. This is what the operation reports.
+        const isNotReady = operation.id === 'readReadiness' && answer.body['status'] === 'not_ready';
+        if (isNotReady) return;
         if (answer.status >= 500 && !isPlanned) throw new Error(`${answer.status}: ${answer.text}`);
         if (answer.status >= 400) {
           expect(answer.body).toMatchObject({

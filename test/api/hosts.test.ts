@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { chromium } from 'playwright-core';
-import type { Browser } from 'playwright-core';
+import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -199,6 +199,7 @@ describe('the sign-in form, in a browser', () => {
     browser = await chromium.launch({
       executablePath: installed.path,
       chromiumSandbox: process.getuid?.() !== 0,
+      timeout: 100_000,
       args: [
         '--disable-gpu',
         '--disable-quic',
@@ -211,13 +212,20 @@ describe('the sign-in form, in a browser', () => {
   });
   afterAll(() => browser.close());
 
+  async function newContext(): Promise<BrowserContext> {
+    const context = await browser.newContext();
+    // As long as `expect.poll` waits.
+    context.setDefaultTimeout(100_000);
+    return context;
+  }
+
   async function codeOf(name: string): Promise<string> {
     await hub.app.identity.createWorkspace(name);
     return hub.app.identity.createSignInCode(name);
   }
 
   test('signs in from its own page', async () => {
-    const context = await browser.newContext();
+    const context = await newContext();
     onTestFinished(() => context.close());
     const page = await context.newPage();
     await page.goto(`${hub.url}/sign-in?code=${await codeOf('signs in itself')}`);
@@ -238,7 +246,7 @@ describe('the sign-in form, in a browser', () => {
         );
       });
       await new Promise<void>((done) => foreign.listen(0, '127.0.0.1', done));
-      const context = await browser.newContext();
+      const context = await newContext();
       onTestFinished(async () => {
         await context.close();
         foreign.closeAllConnections();

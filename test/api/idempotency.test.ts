@@ -7,7 +7,7 @@ import { operations } from '../../shared/contract/api.ts';
 import { allowsCaller } from '../../shared/contract/define.ts';
 import type { Operation } from '../../shared/contract/define.ts';
 import { avoidPeriodEnd, minuteMs } from '../fixtures/avoid-period-end.ts';
-import { startHub } from '../fixtures/hub.ts';
+import { patientDatabase, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startHubProcess } from '../fixtures/processes.ts';
 import { pathOf, send } from '../fixtures/requests.ts';
@@ -19,13 +19,17 @@ import { until } from '../fixtures/until.ts';
 let hub: TestHub;
 let workspace: TestWorkspace;
 beforeAll(async () => {
-  hub = await startHub({
-    SIGN_UP: 'open',
-    SIP_DOMAIN: 'sip.example.com',
-    SIP_WS_URL: 'ws://127.0.0.1:9',
-    SIP_RPC_URL: 'http://127.0.0.1:9',
-    SIP_SHARED_SECRET: 'x'.repeat(32),
-  });
+  hub = await startHub(
+    {
+      SIGN_UP: 'open',
+      SIP_DOMAIN: 'sip.example.com',
+      SIP_WS_URL: 'ws://127.0.0.1:9',
+      SIP_RPC_URL: 'http://127.0.0.1:9',
+      SIP_SHARED_SECRET: 'x'.repeat(32),
+    },
+    undefined,
+    patientDatabase,
+  );
   workspace = await hub.workspace();
 });
 afterAll(() => hub[Symbol.asyncDispose]());
@@ -85,7 +89,7 @@ describe('Idempotency-Key', () => {
   });
 
   test('executes one of many concurrent requests, over two processes', async () => {
-    await using second = await startHub({}, hub.database);
+    await using second = await startHub({}, hub.database, patientDatabase);
     const id = await workflow();
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_value, index) =>

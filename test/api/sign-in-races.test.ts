@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startHub } from '../fixtures/hub.ts';
+import { patientDatabase, startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { duringWriteLock } from '../fixtures/write-lock.ts';
 
 let hub: TestHub;
 beforeAll(async () => {
-  hub = await startHub();
+  hub = await startHub({}, undefined, patientDatabase);
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { keptConnections } from '../fixtures/kept-connections.ts';
 import { send } from '../fixtures/requests.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
@@ -88,7 +89,7 @@ let collector: Collector;
 let hub: TestHub;
 let workspace: TestWorkspace;
 const delivered: IncomingHttpHeaders[] = [];
-const receiver = createServer((request, response) => {
+const receiver = createServer(keptConnections, (request, response) => {
   delivered.push(request.headers);
   response.end('{}');
 });

@@ -77,7 +77,10 @@ export class Database implements AsyncDisposable {
     // primary key for the newest rows of one workspace, in the hope that they are near.
     const planner = '-c random_page_cost=1.1';
     this.#pool = open(options.maxConnections - forStatements, 'outrigger_app', planner);
-    this.#shares = new ConnectionShares({ connections: options.maxConnections - forStatements });
+    this.#shares = new ConnectionShares({
+      connections: options.maxConnections - forStatements,
+      ...(options.connectionTimeoutMs === undefined ? {} : { patienceMs: options.connectionTimeoutMs }),
+    });
     this.#reserveLockTimeoutMs = Math.min(reserveLockTimeoutMs, options.lockTimeoutMs ?? reserveLockTimeoutMs);
     this.#systemPool = open(forStatements, 'outrigger_system', `-c synchronous_commit=off ${planner}`);
   }

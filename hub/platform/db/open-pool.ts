@@ -12,12 +12,21 @@ export interface DatabaseOptions {
   /** Gets what an effect of a committed transaction threw; `onError` if omitted. */
   onEffectError?: (error: unknown) => unknown;
   lockTimeoutMs?: number;
+  /** How long a transaction or statement waits for a connection. */
+  connectionTimeoutMs?: number;
   statementTimeoutMs?: number;
   queryTimeoutMs?: number;
 }
 
+/** Time limits of waits for locks, connections and statements. */
+export type DatabaseTimeouts = Pick<
+  DatabaseOptions,
+  'lockTimeoutMs' | 'connectionTimeoutMs' | 'statementTimeoutMs' | 'queryTimeoutMs'
+>;
+
 /** What a lock is waited for at most, so that a blocked write lets go of what it holds long before a lease ends. */
 const defaultLockTimeoutMs = 10_000;
+const defaultConnectionTimeoutMs = 10_000;
 const defaultStatementTimeoutMs = 30_000;
 /** A server that does not even end a statement that takes too long has fallen silent. */
 const defaultQueryTimeoutMs = 35_000;
@@ -28,7 +37,7 @@ export function openPool(options: DatabaseOptions, max: number, role: WorkRole, 
     connectionString: options.url,
     max,
     application_name: options.applicationName,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: options.connectionTimeoutMs ?? defaultConnectionTimeoutMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,

@@ -16,6 +16,7 @@ import type { Page } from './pages/page.ts';
 import type { BodyLimits } from './routing/body-timeout.ts';
 import { createIdempotency } from './routing/idempotency.ts';
 import type { Route } from './routing/implement.ts';
+import type { LingerLimits } from './routing/send-json.ts';
 import { createHttpServer } from './server.ts';
 import { systemRoutes } from './system-routes.ts';
 
@@ -54,6 +55,8 @@ export interface ServeOptions {
   optionalParts: readonly string[];
   /** Time limits for request bodies; set by tests. */
   bodyLimits?: BodyLimits | undefined;
+  /** Time limits for the rest of a request body after an early response; set by tests. */
+  lingerLimits?: LingerLimits | undefined;
 }
 
 /**
@@ -64,7 +67,18 @@ export async function serveHttp(
   stack: AsyncDisposableStack,
   { db, events, secrets, rateLimiter, answerMemory, incomingMemory, bodyMemory, logger, tracing }: Platform,
   { http, limits, streams, secrets: { platformAdminKey } }: ServeSettings,
-  { version, identity, devices, visitors, products, metrics, checks, optionalParts, bodyLimits }: ServeOptions,
+  {
+    version,
+    identity,
+    devices,
+    visitors,
+    products,
+    metrics,
+    checks,
+    optionalParts,
+    bodyLimits,
+    lingerLimits,
+  }: ServeOptions,
 ): Promise<string> {
   let url: string | null = null;
   const check = () => checkParts(checks);
@@ -115,6 +129,7 @@ export async function serveHttp(
     trustedProxies: http.trustedProxies,
     limits,
     ...(bodyLimits === undefined ? {} : { bodyLimits }),
+    ...(lingerLimits === undefined ? {} : { lingerLimits }),
     validateResponses: http.validateResponses,
     onFinished: (operation, status, seconds) =>
       metrics.requests.observe({ operation, status: String(status) }, seconds),

@@ -22,6 +22,8 @@ import { closeWithoutRequest, guardConnections, limitPipelining } from './routin
 import { sendError } from './routing/errors.ts';
 import type { Route } from './routing/implement.ts';
 import { newRequestId, requestIdOf } from './routing/request-id.ts';
+import { setLingerLimits } from './routing/send-json.ts';
+import type { LingerLimits } from './routing/send-json.ts';
 import { serveOperation } from './routing/serve-operation.ts';
 import type { ServingOptions } from './routing/serve-operation.ts';
 
@@ -37,6 +39,8 @@ export interface HttpServerOptions extends ServingOptions {
   publicUrl: string | null;
   /** Time limits for request bodies; set by tests. */
   bodyLimits?: BodyLimits;
+  /** Time limits for the rest of a request body after an early response; set by tests. */
+  lingerLimits?: LingerLimits;
   onFinished: (operationId: string, status: number, seconds: number) => void;
 }
 
@@ -65,6 +69,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', false);
+  if (options.lingerLimits !== undefined) setLingerLimits(app, options.lingerLimits);
   const states = new WeakMap<Request, RequestState>();
   const stopping = new AbortController();
   const headers = securityHeaders(options.publicUrl?.startsWith('https:') === true);

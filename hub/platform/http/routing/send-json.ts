@@ -1,4 +1,4 @@
-import type { Request, Response } from 'express';
+import type { Express, Request, Response } from 'express';
 
 export interface LingerLimits {
   /** Time for which the unread rest of a request body is read after the response. */
@@ -14,6 +14,13 @@ export interface LingerLimits {
 const smallRemainderBytes = 64 * 1024;
 const defaultLimits: LingerLimits = { lingerMs: 2_000, lingerBytes: 16 * 1024 * 1024 };
 
+const setting = 'linger limits';
+
+/** Replaces the limits for the responses of a server. */
+export function setLingerLimits(app: Express, limits: LingerLimits): void {
+  app.set(setting, limits);
+}
+
 /**
  * Sends a JSON response. `onLength` is called with the length of its body before anything is sent, and may throw. When
  * much of the request body is unread, for example of a refused upload, the response is sent immediately and the
@@ -23,11 +30,7 @@ const defaultLimits: LingerLimits = { lingerMs: 2_000, lingerBytes: 16 * 1024 * 
 export function sendJson(
   response: Response,
   body: unknown,
-  {
-    lingerMs = defaultLimits.lingerMs,
-    lingerBytes = defaultLimits.lingerBytes,
-    onLength,
-  }: Partial<LingerLimits> & { onLength?: (bytes: number) => void } = {},
+  { onLength }: { onLength?: (bytes: number) => void } = {},
 ): void {
   const { req: request } = response;
   // A reader that stopped early left the request paused. Node.js discards only bodies that no reader has started to
@@ -40,6 +43,7 @@ export function sendJson(
     response.end(content);
     return;
   }
+  const { lingerMs, lingerBytes } = (response.app.get(setting) as LingerLimits | undefined) ?? defaultLimits;
   response.set('Connection', 'close');
   response.write(content);
   let left = lingerBytes;
