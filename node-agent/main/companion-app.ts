@@ -263,7 +263,8 @@ export class CompanionApp {
   /** Adds or removes the tray icon. The tray may appear after the app at login, and disappears with the desktop shell. */
   async #updateTray(): Promise<void> {
     const hasTray = await desktopHasTray();
-    if (this.#isQuitting || hasTray === (this.#tray !== null)) return;
+    // A busy desktop that does not answer keeps what it has.
+    if (this.#isQuitting || hasTray === null || hasTray === (this.#tray !== null)) return;
     if (hasTray)
       this.#tray = new CompanionTray(
         join(this.#distFolder, 'icons/tray'),

@@ -24,7 +24,7 @@ export async function chooseKeyStore(): Promise<void> {
   const isKnown = /gnome|kde|unity|xfce|cinnamon|deepin|pantheon|ukui|mate/i.test(
     process.env['XDG_CURRENT_DESKTOP'] ?? '',
   );
-  if (!isKnown && (await hasOwnerOnBus('org.freedesktop.secrets')))
+  if (!isKnown && (await hasOwnerOnBus('org.freedesktop.secrets')) === true)
     app.commandLine.appendSwitch('password-store', 'gnome-libsecret');
 }
 

@@ -28,21 +28,20 @@ describe.skipIf(findTool('dbus-daemon') === null)('a session bus (needs dbus-dae
   afterAll(() => daemon?.kill());
 
   test('reports whether a name has an owner', async () => {
-    // A busy bus can miss the time limit of one request.
-    await expect.poll(() => hasOwnerOnBus('org.freedesktop.DBus', address)).toBe(true);
+    expect(await hasOwnerOnBus('org.freedesktop.DBus', address)).toBe(true);
     expect(await hasOwnerOnBus('org.kde.StatusNotifierWatcher', address)).toBe(false);
     expect(await hasOwnerOnBus('not a name', address)).toBe(false);
   });
 });
 
-test('names have no owner without a bus, and a silent bus times out', async () => {
+test('names have no owner without a bus, and their owner is unknown while the bus is silent', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-bus-'));
   const silent = createServer(() => undefined);
   await new Promise<void>((done) => silent.listen(join(folder, 'bus'), done));
   try {
     expect(await hasOwnerOnBus('org.freedesktop.DBus', '')).toBe(false);
     expect(await hasOwnerOnBus('org.freedesktop.DBus', `unix:path=${join(folder, 'nothing')}`)).toBe(false);
-    expect(await hasOwnerOnBus('org.freedesktop.DBus', `unix:path=${join(folder, 'bus')}`)).toBe(false);
+    expect(await hasOwnerOnBus('org.freedesktop.DBus', `unix:path=${join(folder, 'bus')}`, 100)).toBe(null);
   } finally {
     silent.close();
     rmSync(folder, { recursive: true, force: true });

@@ -5,7 +5,8 @@ import { connect } from 'node:net';
  * a key store, and a library for two messages would be the largest part of the app.
  */
 
-const deadlineMs = 2_000;
+/** A bus that is missing fails at once, so only a busy one is waited for. */
+const patienceMs = 15_000;
 const bus = 'org.freedesktop.DBus';
 
 /** The address of the bus for Node's `connect`. Null if there is none. */
@@ -63,8 +64,15 @@ function readMessage(bytes: Buffer): { kind: number; body: Buffer; size: number 
   return { kind: bytes[1] ?? 0, body: bytes.subarray(bodyAt, size), size };
 }
 
-/** Whether a name has an owner on the session bus. False if there is no bus or it does not answer. */
-export function hasOwnerOnBus(name: string, address = process.env['DBUS_SESSION_BUS_ADDRESS']): Promise<boolean> {
+/**
+ * Whether a name has an owner on the session bus. False if there is no bus, null if it does not answer within
+ * `timeoutMs`.
+ */
+export function hasOwnerOnBus(
+  name: string,
+  address = process.env['DBUS_SESSION_BUS_ADDRESS'],
+  timeoutMs = patienceMs,
+): Promise<boolean | null> {
   const path = busPath(address);
   if (path === null || process.platform !== 'linux') return Promise.resolve(false);
   return new Promise((done) => {
@@ -72,11 +80,11 @@ export function hasOwnerOnBus(name: string, address = process.env['DBUS_SESSION_
     let received = Buffer.alloc(0);
     let isGreeted = false;
     let replies = 0;
-    const finish = (answer: boolean) => {
+    const finish = (answer: boolean | null) => {
       socket.destroy();
       done(answer);
     };
-    socket.setTimeout(deadlineMs, () => finish(false));
+    socket.setTimeout(timeoutMs, () => finish(null));
     socket.on('error', () => finish(false));
     socket.on('close', () => done(false));
     socket.on('connect', () => {

@@ -20,8 +20,8 @@ interface TrayActions {
 
 const name = 'Outrigger Companion';
 
-/** Whether the desktop has a tray. */
-export async function desktopHasTray(): Promise<boolean> {
+/** Whether the desktop has a tray. Null if the desktop does not answer. */
+export async function desktopHasTray(): Promise<boolean | null> {
   return process.platform !== 'linux' || (await hasOwnerOnBus('org.kde.StatusNotifierWatcher'));
 }
 

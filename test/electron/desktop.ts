@@ -75,7 +75,7 @@ export async function startDesktop(): Promise<TestDesktop> {
       // The password for the new keyring.
       child.stdin.end('password');
       await until(
-        () => hasOwnerOnBus('org.freedesktop.secrets', bus),
+        async () => (await hasOwnerOnBus('org.freedesktop.secrets', bus)) === true,
         () => 'no key store',
       );
     },
