@@ -84,8 +84,13 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     await expect.poll(kept).toEqual([true, true]);
     caller.socket.terminate();
     await database.query('UPDATE sip_calls SET expires_at = now() WHERE tenant_id = $1', [tenantId]);
-    await hub.app.sweep();
-    expect(await kept()).toEqual([true, true]);
+    // A busy SIP server can miss the time limit of one sweep.
+    await expect
+      .poll(async () => {
+        await hub.app.sweep();
+        return kept();
+      })
+      .toEqual([true, true]);
     await session.call('logOut', {});
     await callee.wait('BYE');
     await expect.poll(kept).toEqual([]);
@@ -132,7 +137,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     expect(await call('+4930123456')).toBe(503);
     expect(await call(`${username}-${'0'.repeat(32)}`)).toBe(480);
     const registered = async () => JSON.stringify(await server.rpc('ul.dump')).includes(username);
-    expect(await registered()).toBe(true);
+    await expect.poll(registered).toBe(true);
     await one.session.call('optOutOfHostedSip', {});
     await expect.poll(registered).toBe(false);
     expect(await register(password)).toBe(401);

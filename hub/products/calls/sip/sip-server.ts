@@ -14,6 +14,8 @@ export interface SipServerSettings {
   sharedSecret: string;
   /** Interval of WebSocket pings, in milliseconds. A connection without a pong until the next ping is terminated. */
   pingMs?: number;
+  /** Time limit of a request over JSON-RPC, in milliseconds. Default: 1 s, because a softphone waits for some of them. */
+  rpcTimeoutMs?: number;
 }
 
 /** Identifiers of an answered call. */
@@ -60,11 +62,12 @@ const deleted = 5;
 const defaultPingMs = 20_000;
 /** SIP user for the connection check of `outrigger doctor`. */
 const examiner = 'outrigger-doctor';
-const handshakeTimeoutMs = 3_000;
+/** A softphone that waits for a busy server is better off than one that is refused. */
+const handshakeTimeoutMs = 10_000;
 /** Error text of Kamailio for modules that are still starting, and the delay before the next attempt. */
 const isStarting = /^Initializing/;
 const startingMs = 100;
-const rpcTimeoutMs = 1_000;
+const defaultRpcTimeoutMs = 1_000;
 /** Kamailio itself waits for an rtpengine that does not answer. */
 const pingTimeoutMs = 10_000;
 
@@ -82,7 +85,7 @@ export class SipServer {
 
   /**
    * Opens a connection on which the server accepts the user without a password.
-   * @throws Error if the connection is not open within 3 s.
+   * @throws Error if the connection is not open within 10 s.
    */
   connect(username: string): Promise<WebSocket> {
     const { wsUrl, sharedSecret } = this.#settings;
@@ -103,7 +106,7 @@ export class SipServer {
 
   /**
    * Sends OPTIONS for the domain and returns the status: 200 if the server serves the domain.
-   * @throws Error without a response within 3 s.
+   * @throws Error without a response within 10 s.
    */
   async checkDomain(): Promise<number> {
     const { domain } = this.#settings;
@@ -134,13 +137,13 @@ export class SipServer {
 
   /**
    * Ends a call on both sides. Returns whether the server knew the call.
-   * @throws Error without a response within 1 s.
+   * @throws Error without a response within `rpcTimeoutMs`.
    */
   async end({ callId, fromTag, toTag }: SipDialog): Promise<boolean> {
     return (await this.#call('dlg.terminate_dlg', [callId, fromTag, toTag])).error === undefined;
   }
 
-  /** Whether the call is in progress. @throws Error without a response within 1 s. */
+  /** Whether the call is in progress. @throws Error without a response within `rpcTimeoutMs`. */
   async knows(dialog: SipDialog): Promise<boolean> {
     return (await this.#listed(dialog)) !== null;
   }
@@ -148,7 +151,7 @@ export class SipServer {
   /**
    * Lists up to `limit` calls started by SIP users of a workspace. An unanswered call has an empty `toTag`.
    * @param username SIP user of the workspace.
-   * @throws Error without a response within 1 s.
+   * @throws Error without a response within `rpcTimeoutMs`.
    */
   async callsOf(username: string, limit: number): Promise<{ dialog: SipDialog; startedAt: Date }[]> {
     const { result, error } = await this.#call('dlg.list_match', [
@@ -170,7 +173,7 @@ export class SipServer {
 
   /**
    * Addresses of both sides of a call. Null if the call is not in progress.
-   * @throws Error without a response within 1 s.
+   * @throws Error without a response within `rpcTimeoutMs`.
    */
   async sidesOf(dialog: SipDialog): Promise<SipSides | null> {
     const listed = await this.#listed(dialog);
@@ -200,13 +203,13 @@ export class SipServer {
 
   /**
    * Removes the registered locations of a SIP user, so that no new call reaches them.
-   * @throws Error without a response within 1 s.
+   * @throws Error without a response within `rpcTimeoutMs`.
    */
   async forget(username: string): Promise<void> {
     await this.#call('ul.rm', ['location', username]);
   }
 
-  /** The version of the server. @throws Error without a response within 1 s. */
+  /** The version of the server. @throws Error without a response within `rpcTimeoutMs`. */
   async version(): Promise<string> {
     const { result } = await this.#call('core.version', []);
     if (typeof result !== 'string') throw new Error('the answer is not a Kamailio version');
@@ -239,13 +242,13 @@ export class SipServer {
     }
   }
 
-  async #call(method: string, params: (string | number)[], timeoutMs = rpcTimeoutMs): Promise<RpcAnswer> {
-    const { rpcUrl, sharedSecret } = this.#settings;
+  async #call(method: string, params: (string | number)[], timeoutMs?: number): Promise<RpcAnswer> {
+    const { rpcUrl, sharedSecret, rpcTimeoutMs = defaultRpcTimeoutMs } = this.#settings;
     const response = await fetch(rpcUrl, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-Outrigger-Secret': sharedSecret },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.timeout(timeoutMs ?? rpcTimeoutMs),
     });
     if (response.status === 403) throw new Error('the server rejects the secret');
     return (await response.json()) as RpcAnswer;

@@ -3,6 +3,9 @@ import { reasonOf } from '../../../platform/observability/reason-of.ts';
 import { SipServer } from '../sip/index.ts';
 import type { SipServerSettings } from '../sip/index.ts';
 
+/** A busy server is not reported as unavailable. */
+const patienceMs = 10_000;
+
 /**
  * Checks the operator's SIP server: version, connection as for softphones, domain, and media relays.
  * @returns one line with the result. A missing server is not an error.
@@ -15,7 +18,7 @@ export async function examineSipServer(
   if (settings === null)
     return 'not set; set SIP_DOMAIN, SIP_WS_URL, SIP_RPC_URL and SIP_SHARED_SECRET to offer hosted SIP';
   const { domain } = settings;
-  const server = new SipServer(settings);
+  const server = new SipServer({ ...settings, rpcTimeoutMs: patienceMs });
   const attempt = async <Result>(setting: string, run: () => Promise<Result>): Promise<Result> => {
     try {
       return await run();
