@@ -6,12 +6,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 export const commandMarker = 'OUTRIGGER_COMMAND';
 
 export const prlimit = '/usr/bin/prlimit';
-/** How long one attempt to end processes may take, in milliseconds. */
+/** How long one attempt to end processes may take, in milliseconds as `maxCountedMs` counts them. */
 const endDeadlineMs = 2_000;
 /** Scans that must find nothing, one after the other, before an attempt succeeds. */
 const emptyScans = 2;
-/** Time without a marked process after which ended processes that were not examined count as those of other programs. */
+/**
+ * Time without a marked process after which ended processes that were not examined count as those of other programs, in
+ * milliseconds as `maxCountedMs` counts them.
+ */
 const unseenMs = 500;
+/**
+ * How much of the time since the previous scan counts. The system may not have run this process for seconds, while other
+ * processes started more. So an attempt that fails has at least 100 scans.
+ */
+const maxCountedMs = 20;
 /** How long scans may block this process. */
 const burstMs = 20;
 
@@ -108,25 +116,28 @@ export class MarkedProcesses {
  */
 export async function endMarked(marks: Iterable<string>): Promise<boolean> {
   const processes = new MarkedProcesses(marks);
-  const deadline = performance.now() + endDeadlineMs;
   const stopped = new Set<number>();
-  /** When a marked process was seen, or could have been missed because a scan failed. */
-  let seenAt = Number.NEGATIVE_INFINITY;
-  let burstEnd = performance.now() + burstMs;
+  let scannedAt = performance.now();
+  let elapsedMs = 0;
+  /** When a marked process was seen, or could have been missed because a scan failed. In `elapsedMs`. */
+  let seenAtMs = Number.NEGATIVE_INFINITY;
+  let burstEnd = scannedAt + burstMs;
   for (let empty = 0; empty < emptyScans;) {
     const scanned = unlessFailed(() => processes.scan());
     const { found, isComplete } = scanned ?? { found: [], isComplete: false };
     const now = performance.now();
-    if (scanned === undefined || found.length > 0) seenAt = now;
+    elapsedMs += Math.min(now - scannedAt, maxCountedMs);
+    scannedAt = now;
+    if (scanned === undefined || found.length > 0) seenAtMs = elapsedMs;
     empty = found.length === 0 && isComplete ? empty + 1 : 0;
     const running = found.filter((pid) => !stopped.has(pid));
     for (const pid of running) {
       signalProcess(pid, 'SIGSTOP');
       stopped.add(pid);
     }
-    const isLate = now > deadline;
+    const isLate = elapsedMs > endDeadlineMs;
     if (running.length === 0 || isLate) for (const pid of found) signalProcess(pid, 'SIGKILL');
-    if (isLate) return now - seenAt > unseenMs;
+    if (isLate) return elapsedMs - seenAtMs > unseenMs;
     if (now > burstEnd) {
       await delay(1);
       burstEnd = performance.now() + burstMs;

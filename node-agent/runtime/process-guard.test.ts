@@ -2,10 +2,10 @@ import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { until } from '../../test/fixtures/until.ts';
 import { systemHandlers } from './commands/system.ts';
-import { commandMarker, prlimit } from './marked-processes.ts';
+import { commandMarker, endMarked, MarkedProcesses, prlimit } from './marked-processes.ts';
 import { isStartedByCommand, ProcessGuard } from './process-guard.ts';
 
 const isLinux = process.platform === 'linux';
@@ -35,6 +35,10 @@ function ownSleep(): string[] {
   return argv;
 }
 
+/** Shell code that succeeds once a process has exactly these arguments. The shell itself has them in its script. */
+const runsInShell = (argv: readonly string[]) =>
+  String.raw`grep -qsaP '^${argv.join(String.raw`\x00`)}\x00' /proc/[0-9]*/cmdline`;
+
 const context = (commandId: string, signal = AbortSignal.timeout(100_000)) => ({ commandId, signal }) as never;
 const escapes: [string, (line: string) => string][] = [
   ['leave their group', (line) => `setsid ${line} &`],
@@ -48,7 +52,7 @@ test.skipIf(!isLinux).each(escapes)('children that %s do not outlive their comma
   const sleep = ownSleep();
   const commandId = crypto.randomUUID();
   const { 'system.run': run } = systemHandlers(guard);
-  const line = `${escape(sleep.join(' '))}\nwhile ! grep -qsa '${sleep.join('.')}' /proc/[0-9]*/cmdline; do :; done; echo "$0"`;
+  const line = `${escape(sleep.join(' '))}\nwhile ! ${runsInShell(sleep)}; do :; done; echo "$0"`;
   expect(await run({ argv: ['sh', '-c', line, 'name'] }, context(commandId))).toMatchObject({
     exitCode: 0,
     stdout: 'name\n',
@@ -277,6 +281,40 @@ test.skipIf(!isLinux || !hasProgram('perl'))(
   },
 );
 
+test.skipIf(!isLinux)(
+  'a program that started after the first scan ends, even if its companion did not run meanwhile',
+  async () => {
+    const [ended, parent, program] = [ownSleep(), ownSleep(), ownSleep()];
+    const mark = crypto.randomUUID();
+    // The parent never removes its ended child, which could have been a process of the command.
+    spawn('sh', ['-c', `${ended.join(' ')} & exec ${parent.join(' ')}`], { stdio: 'ignore' });
+    await allRun([ended, parent]);
+    const [endedPid] = running(...ended) as [number];
+    process.kill(endedPid, 'SIGKILL');
+    await until(
+      () => read(`/proc/${endedPid}/stat`).includes(' Z '),
+      () => 'the child did not end',
+    );
+    const { scan } = MarkedProcesses.prototype;
+    const scans = vi.spyOn(MarkedProcesses.prototype, 'scan');
+    onTestFinished(() => scans.mockRestore());
+    scans.mockImplementationOnce(function (this: MarkedProcesses) {
+      const first = scan.call(this);
+      spawn(program[0] as string, program.slice(1), {
+        detached: true,
+        stdio: 'ignore',
+        env: { PATH: process.env['PATH'], [commandMarker]: mark },
+      });
+      // Blocks this process for longer than an attempt may take.
+      spawnSync('sleep', ['2.1']);
+      return first;
+    });
+    expect(await endMarked([mark])).toBe(true);
+    expect(scans.mock.results[0]?.value).toEqual({ found: [], isComplete: false });
+    expect(running(...program)).toEqual([]);
+  },
+);
+
 test.skipIf(!isLinux || !hasProgram('python3') || !hasProgram('prlimit'))(
   'a process whose first thread ended, or that lowered its soft limit, ends with its command (needs python3 and prlimit)',
   async () => {
@@ -290,7 +328,7 @@ ctypes.CDLL(None).pthread_exit(None)`;
     const line = `env -i PATH="$PATH" setsid python3 -c '${python}' >/dev/null 2>&1 <&- &
       echo $!
       env -i setsid prlimit --rttime=1000000000000: ${second} >/dev/null 2>&1 <&- &
-      while ! { grep -qsa '${first?.replace(' ', '.')}' /proc/[0-9]*/cmdline && grep -qsa '${second?.replace(' ', '.')}' /proc/[0-9]*/cmdline; }; do :; done`;
+      while ! { ${sleeps.map(runsInShell).join(' && ')}; }; do :; done`;
     const { exitCode, stdout } = await run({ argv: ['sh', '-c', line] }, context(crypto.randomUUID()));
     expect(exitCode).toBe(0);
     expect(left(sleeps)).toEqual([]);
@@ -372,6 +410,8 @@ test.skipIf(!isLinux)('programs that outlived the guard and the companion end at
   const companion = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' });
   onTestFinished(() => void companion.kill('SIGKILL'));
   await allRun([sleep]);
+  // A stopped companion does not replace its guard.
+  companion.kill('SIGSTOP');
   for (const pid of guardsOf(companion.pid as number)) process.kill(pid, 'SIGKILL');
   companion.kill('SIGKILL');
   await new Promise((done) => companion.once('exit', done));

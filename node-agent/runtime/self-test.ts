@@ -59,6 +59,8 @@ const deadlinesMs: Record<TestPart, number> = {
   hub: 10_000,
 };
 const pageTimeoutMs = 15_000;
+/** How long the explanation of a failure waits for the system. Together with `deadlinesMs`, less than callers wait. */
+const explainWaitMs = 12_000;
 
 const tests: Record<TestPart, (part: PartContext) => Promise<Outcome>> = {
   screen: testScreen,
@@ -161,7 +163,7 @@ async function explain(
 ): Promise<Outcome> {
   const { message } = error;
   if (part === 'hub') return failed(message);
-  const permission = (await deps.permissions.readPermissions(settings, signal))[part];
+  const permission = (await deps.permissions.readPermissions(settings, signal, explainWaitMs))[part];
   if (permission.state === 'missing' || permission.state === 'denied') return failed(permission.detail, permission);
   // The system reports that it is allowed, but the error shows that it is not.
   if (error instanceof CommandError && error.code === 'permission_needed')
