@@ -12,6 +12,7 @@ import { monthlyTables, retentionTasks } from './platform/db/row-retention.ts';
 import type { BodyLimits } from './platform/http/routing/body-timeout.ts';
 import { idempotencyRetention } from './platform/http/routing/idempotency.ts';
 import type { LingerLimits } from './platform/http/routing/send-json.ts';
+import type { InferenceLimits } from './platform/inference/inference.ts';
 import type { Logger } from './platform/observability/logger.ts';
 import { openPlatform } from './platform/open-platform.ts';
 import { PeriodicTasks } from './platform/process/periodic-tasks.ts';
@@ -64,6 +65,8 @@ export interface AppOptions {
   lingerLimits?: LingerLimits;
   /** Time limits of waits for the database; for tests. */
   databaseTimeouts?: DatabaseTimeouts;
+  /** Time limits of model requests; for tests. */
+  modelLimits?: InferenceLimits;
   /** Limits of resources per workspace; for tests. */
   workspaceLimits?: Partial<Record<LimitedKind, number>>;
   /** False for the command line, which neither serves requests nor executes runs. */
@@ -78,7 +81,7 @@ const demoWorkspace = 'demo';
  * @throws AppError with a one-line message when a required service is unavailable.
  */
 export async function createApp(config: Config, options: AppOptions): Promise<App> {
-  const { logger, bodyLimits, lingerLimits, workspaceLimits, serves = true } = options;
+  const { logger, bodyLimits, lingerLimits, modelLimits, workspaceLimits, serves = true } = options;
   await using stack = new AsyncDisposableStack();
 
   // Services that all products use.
@@ -93,7 +96,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const { identity, limits } = core;
   const intake = runQueue?.intake ?? null;
   const nodes = createNodes(stack, platform, config, { limits, intake });
-  const ai = createAi(stack, platform, config);
+  const ai = createAi(stack, platform, config, modelLimits);
   const calls = createCalls(stack, platform, config, { limits, events: core.events, identity });
   const chat = createChat(stack, platform, config, { limits });
   // Products that subscribe to chat events are created in the order in which their subscribers acquire locks:

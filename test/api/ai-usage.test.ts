@@ -362,7 +362,7 @@ test('a model call costs two statements, and two more in a transaction with a bu
     // Without statements of periodic tasks.
     return recorder.statements
       .map(({ name }) => name)
-      .filter((name) => /model|budget|usage/.test(name ?? '') && !/mail|^prune_/.test(name ?? ''));
+      .filter((name) => /model|budget|usage/.test(name ?? '') && !/mail|^(?:prune|fold)_/.test(name ?? ''));
   };
   expect(await names()).toEqual(['read_models', 'write_ai_usage']);
   await setBudget(1_000_000);

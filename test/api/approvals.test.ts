@@ -354,6 +354,9 @@ test('the mails of a test run, those after the escalation included, are recorded
   await escalateApproval(hub.database, approval.id);
   await expect.poll(recorded).toEqual([simulated(emailOf('cem')), simulated('customer@example.org')]);
   expect((await decideAs('cem', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
+  // Mails are sent in the order in which they are due.
+  await start([{ type: 'approval', title: 'Really?', approvers: [emailOf('ann')] }]);
+  await expect.poll(() => mailsAbout('Really?').length).toBe(1);
   expect(mailsAbout(title)).toEqual([]);
 });
 

@@ -99,6 +99,8 @@ test('each filter selects exactly the runs that the list shows with it, and none
     workspace,
     await create(workspace, [{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: asking } }]),
   );
+  // So that the child is older than the runs below.
+  await expect.poll(() => listed('cancelAutomationRuns', { parentRunId: parent })).toHaveLength(1);
   const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
   const device = { name: 'd', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1' } as const;
   await hub.client().call('claimAutomationNode', {
@@ -112,7 +114,6 @@ test('each filter selects exactly the runs that the list shows with it, and none
   const failed = [await start(workspace, breaking), await start(workspace, breaking)];
   const done = await start(workspace, await create(workspace, [{ type: 'log', message: 'x' }]));
   await Promise.all([tested, ...waiting, ...failed, done].map((id) => settledRun(workspace.api, id)));
-  await expect.poll(() => listed('cancelAutomationRuns', { parentRunId: parent })).toHaveLength(1);
   await expect.poll(() => listed('cancelAutomationRuns', { nodeId })).toEqual(atNode.toReversed());
   await workspace.api.call('cancelAutomationRun', { params: { id: atNode[1] as string } });
   const again = await workspace.api.call('retryAutomationRun', { params: { id: failed[0] as string } });

@@ -8,6 +8,8 @@ import jpeg from 'jpeg-js';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Blobs } from '../../hub/platform/blobs/blobs.ts';
+import { Database } from '../../hub/platform/db/database.ts';
+import { newId } from '../../hub/platform/ids.ts';
 import { FileBlobs } from '../../hub/products/chat/files/file-blobs.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
@@ -34,6 +36,7 @@ import {
   pngWithMetadata,
   webpWithMetadata,
 } from '../fixtures/pictures.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import {
   addFiles,
@@ -377,8 +380,8 @@ describe('an upload is rejected', () => {
     const visitor = await own.visitor();
     await addFiles(hub.database, { tenantId: own.tenantId, conversationId: visitor.conversationId }, { count: 3000 });
     expect(
-      await hub.database.query('SELECT bytes::int, folded FROM chat_file_usage WHERE tenant_id = $1', [own.tenantId]),
-    ).toEqual([{ bytes: 3000, folded: false }]);
+      await hub.database.query('SELECT bytes::int FROM chat_file_usage WHERE tenant_id = $1', [own.tenantId]),
+    ).toEqual([{ bytes: 3000 }]);
     // An upload reads this recorded usage.
     await setUsedFileBytes(hub.database, own.tenantId, 1e15);
     const full = await upload(await own.visitor(), Buffer.from('x'));
@@ -533,24 +536,30 @@ describe('the stored bytes of files', () => {
   });
 
   test('are deleted outside transactions, are not reused meanwhile, and are left to the next sweep if the process is killed', async () => {
-    const own = await chatScene(hub);
-    const keys = Array.from({ length: 3 }, () => `${own.tenantId}/${randomUUID()}`).toSorted();
-    await addUnusedBlobs(hub.database, own.tenantId, keys);
+    // A database without a hub, whose periodic task would delete them.
+    await using database = await acquireDatabase();
+    await using db = new Database({
+      url: database.url,
+      maxConnections: 3,
+      applicationName: 'test',
+      onError: () => undefined,
+    });
+    const tenantId = newId();
+    const keys = Array.from({ length: 3 }, () => `${tenantId}/${randomUUID()}`).toSorted();
+    await addUnusedBlobs(database, tenantId, keys);
     const left = async () =>
       (
-        await hub.database.query<{ key: string }>(
+        await database.query<{ key: string }>(
           'SELECT blob_key AS key FROM chat_unused_blobs WHERE tenant_id = $1 ORDER BY 1',
-          [own.tenantId],
+          [tenantId],
         )
       ).map(({ key }) => key);
     const tried: string[] = [];
     const blobsOf = (remove: (key: string) => Promise<void>) =>
-      new FileBlobs({ db: hub.app.db, blobs: { delete: remove } as Blobs });
+      new FileBlobs({ db, blobs: { delete: remove } as Blobs });
     const blobs = blobsOf(async (key) => {
       tried.push(key);
-      await expect(hub.app.db.workspace(own.tenantId, (tx) => blobs.keep(tx, key))).rejects.toMatchObject({
-        code: 'unavailable',
-      });
+      await expect(db.workspace(tenantId, (tx) => blobs.keep(tx, key))).rejects.toMatchObject({ code: 'unavailable' });
       if (tried.length === 2) throw new Error('the store is out of reach');
     });
     await expect(blobs.removeUnused()).rejects.toThrow('the store is out of reach');

@@ -53,11 +53,19 @@ export interface Inference {
 const maxResponseBytes = 8 * 1024 * 1024;
 /** Limit of the text of an answer. The longest answer that the hub requests is a fraction of it. */
 const maxCharacters = 512 * 1024;
-const limits = {
+/** Time limits of one request, in milliseconds. */
+export interface InferenceLimits {
+  connectTimeoutMs: number;
+  firstByteTimeoutMs: number;
+  idleTimeoutMs: number;
+  /** The signal of the caller usually aborts earlier. */
+  timeoutMs: number;
+}
+
+const defaultLimits: InferenceLimits = {
   connectTimeoutMs: 5_000,
   firstByteTimeoutMs: 8_000,
   idleTimeoutMs: 10_000,
-  /** Limit of one request. The signal of the caller usually aborts earlier. */
   timeoutMs: 120_000,
 };
 
@@ -65,7 +73,7 @@ const limits = {
  * A fetch function for the AI SDK that sends requests through the egress guard. It repeats a request without a
  * parameter that the model refused.
  */
-function guardedFetch(egress: Egress): typeof fetch {
+function guardedFetch(egress: Egress, limits: InferenceLimits): typeof fetch {
   const refused = new RefusedParameters();
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
@@ -151,8 +159,8 @@ function promptOf({ instructions, messages }: InferenceRequest): LanguageModelV4
  * Calls models through the egress guard with the provider classes of the AI SDK. The high-level functions of the SDK
  * are not used: they retry, write to the console and buffer a second copy of the stream.
  */
-export function createInference(egress: Egress): Inference {
-  const guarded = guardedFetch(egress);
+export function createInference(egress: Egress, limits = defaultLimits): Inference {
+  const guarded = guardedFetch(egress, limits);
   return {
     async *stream(binding, request) {
       const { signal, maxOutputTokens } = request;

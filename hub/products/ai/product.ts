@@ -1,6 +1,7 @@
 import { unansweredQuestionDays } from '../../../shared/contract/ai/knowledge.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { createInference } from '../../platform/inference/inference.ts';
+import type { InferenceLimits } from '../../platform/inference/inference.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
 import { createKnowledge } from './knowledge/index.ts';
@@ -50,8 +51,16 @@ export interface AiProduct extends Product {
   countBreakers(): Promise<{ open: number; halfOpen: number }>;
 }
 
-/** @param stack disposes what this function opens. */
-export function createAi(stack: AsyncDisposableStack, platform: Platform, settings: AiSettings): AiProduct {
+/**
+ * @param stack disposes what this function opens.
+ * @param modelLimits time limits of model requests; for tests.
+ */
+export function createAi(
+  stack: AsyncDisposableStack,
+  platform: Platform,
+  settings: AiSettings,
+  modelLimits?: InferenceLimits,
+): AiProduct {
   const { db, secrets, egress, mailer, logger, rateLimiter } = platform;
   let meters: ModelMeters | null = null;
   const clock = systemClock;
@@ -61,8 +70,8 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
   const ai: Ai = new Ai({
     db,
     secrets,
-    inference: createInference(egress),
-    own: settings.ai === null ? null : openOwnModel(stack, settings.ai),
+    inference: createInference(egress, modelLimits),
+    own: settings.ai === null ? null : openOwnModel(stack, settings.ai, modelLimits),
     breakers,
     ledger: usage.ledger,
     clock,
