@@ -101,7 +101,7 @@ async function examinePort({ http, home }: Config): Promise<string> {
   return `${http.port} is free`;
 }
 
-const healthDeadlineMs = 2_000;
+const healthDeadlineMs = 10_000;
 
 /** Whether a hub answers at a URL of this machine. */
 async function isHub(url: string): Promise<boolean> {

@@ -65,6 +65,8 @@ test('agents see notes in any order of writing, and no visitor, key, webhook, ru
       const page = await openVisitor(hub.url, visitor.token);
       const stream = await openStream(`${hub.url}/widget/v1/events?after=0`, visitor.token);
       const inbox = await openAgent(hub.url, tenantId, workspace.jwt);
+      for (const { frames } of [page, inbox])
+        await expect.poll(() => frames.some(({ type }) => type === 'sync')).toBe(true);
       const secrets: string[] = [];
       let open = 0;
       for (const [index, what] of acts.entries()) {

@@ -18,6 +18,7 @@ import {
   addFinishedRuns,
   addMemoryEntries,
   ageRun,
+  makeRunDue,
   removeMemoryEntries,
   removeRunsFinishedBefore,
   succeedRun,
@@ -102,24 +103,24 @@ describe('sequences', () => {
         name: 'Slow',
         steps: [
           { type: 'log', message: 'now' },
-          { type: 'log', message: 'later', delaySeconds: 2 },
+          { type: 'log', message: 'later', delaySeconds: 3_600 },
         ],
       },
     });
     const { runId } = await workspace.api.call('runAutomationSequence', { params: { id: sequence.id } });
     const runState = async () =>
       (
-        await hub.database.query<{ next_step: number; held: boolean; waits: boolean }>(
-          'select next_step, lease_expires_at is not null as held, wake_at > now() as waits from runs where id = $1',
+        await hub.database.query<{ next_step: number; held: boolean; wake_at: Date | null }>(
+          'select next_step, lease_expires_at is not null as held, wake_at from runs where id = $1',
           [runId],
         )
       )[0];
-    await expect.poll(runState).toEqual({ next_step: 1, held: false, waits: true });
+    await expect.poll(runState).toEqual({ next_step: 1, held: false, wake_at: expect.any(Date) as Date });
+    const wakeAt = (await runState())?.wake_at?.getTime() ?? 0;
+    await makeRunDue(hub.database, runId);
     const run = await settled(runId);
     expect(run.status).toBe('succeeded');
-    expect(
-      new Date(run.finishedAt as string).getTime() - new Date(run.stepsResultJson[0]?.finishedAt as string).getTime(),
-    ).toBeGreaterThanOrEqual(1_900);
+    expect(wakeAt - new Date(run.stepsResultJson[0]?.finishedAt as string).getTime()).toBeGreaterThanOrEqual(3_599_900);
   });
 
   test('are rejected if they could not run', async () => {

@@ -33,7 +33,9 @@ describe('the history of a run begins with queued', () => {
       stream.received
         .filter(({ event, data }) => event === 'run' && data['id'] === runId)
         .map(({ data }) => data['status']);
-    for (const runId of runIds) await expect.poll(() => statusesOf(runId)).toEqual(['queued', 'running', 'succeeded']);
+    // A busy process gives a run back that it did not begin within a second. Then it is queued and running again.
+    for (const runId of runIds)
+      await expect.poll(() => statusesOf(runId).join(' ')).toMatch(/^(?:queued running )+succeeded$/);
   });
 
   test('in the stream of the run, independent of when a client subscribes', async () => {
@@ -60,7 +62,7 @@ describe('the history of a run begins with queued', () => {
       await goOn(runId);
       await expect.poll(() => stream.isOver).toBe(true);
       const runs = stream.received.filter(({ event }) => event === 'run').map(({ data }) => data);
-      expect(runs.map(({ status }) => status)).toEqual(['queued', 'running', 'succeeded']);
+      expect(runs.map(({ status }) => status).join(' ')).toMatch(/^(?:queued running )+succeeded$/);
       expect(runs[0]).toMatchObject({ id: runId, startedAt: null, finishedAt: null, error: null });
       const steps = runs[0]?.['stepsResultJson'] as { status: string }[] | undefined;
       expect(steps?.map(({ status }) => status)).toEqual(['pending', 'pending']);

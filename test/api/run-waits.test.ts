@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -155,6 +155,8 @@ test('a run that waits for a time, a retry or another run says so', async () => 
       schedule: { kind: 'interval', everySeconds: 7200, jitterSeconds: 3600 },
     },
   });
+  const random = vi.spyOn(Math, 'random').mockReturnValue(0.5);
+  onTestFinished(() => random.mockRestore());
   await makeSchedulesDue(hub.database, [scheduled]);
   await hub.app.sweep();
   await expect

@@ -220,7 +220,7 @@ describe('a request whose body arrives slowly has the rights that its caller has
     const node = `/v1/automations/nodes/${nodeId}`;
     const { commands } = await hub
       .client(deviceSecret)
-      .call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 10, max: 1 } });
+      .call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 30, max: 1 } });
     const command = `${node}/commands/${commands[0]?.id}`;
     const result = { status: 'succeeded', output: { bytes: 4 } };
     const artifact = { name: 'a', contentType: 'image/png', base64: 'AAAA' };

@@ -352,24 +352,27 @@ describe('speech in a stream', () => {
   test('is transcribed partially at real-time intervals, however fast it arrives, and only its end', async () => {
     page.send({ type: 'config', data: { partial: true, turnDetection: { ...listening, silenceMs: 600 } } });
     const sound = voice(20);
+    const startedAt = performance.now();
     page.stream(sound.subarray(0, 18 * 32_000));
     await page.wait('text', 2);
-    const looks = sentTo('transcription').length;
+    const lengthsOf = () =>
+      sentTo('transcription').map((request) => ('file' in request ? request.file.length - 44 : 0));
+    // On a busy machine, the first of these transcriptions may begin before all of the sound has arrived.
     await expect
       .poll(
         () => {
           page.stream(voice(0.06));
-          return sentTo('transcription').length;
+          return Math.max(...lengthsOf());
         },
         { interval: 50 },
       )
-      .toBeGreaterThan(looks);
+      .toBe(15 * 32_000);
     page.stream(silence(1));
     await page.wait('done');
-    const lengths = sentTo('transcription').map((request) => ('file' in request ? request.file.length - 44 : 0));
+    const lengths = lengthsOf();
     expect(lengths.at(-1)).toBeGreaterThan(18 * 32_000);
     expect(Math.max(...lengths.slice(0, -1))).toBe(15 * 32_000);
-    expect(lengths.length).toBeLessThan(10);
+    expect(lengths.length - 1).toBeLessThanOrEqual(1 + (performance.now() - startedAt) / 900);
   });
 
   test('that is a back channel does not interrupt the hub, but other speech does', async () => {

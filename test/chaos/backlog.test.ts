@@ -28,8 +28,10 @@ test('fifty runs for a device that were accepted before a kill -9 of the hub all
   const key = await cli(env, 'token', 'create', '--product', 'automations');
   const api = createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key });
   await using companion = await startCompanion({ url: hub.url } as TestHub, { api } as TestWorkspace);
+  // After the kill, the companion may wait 30 s before it connects again.
+  const input = { nodeId: companion.nodeId, waitMs: 120_000 };
   const { id } = await api.call('createAutomationWorkflow', {
-    body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId: companion.nodeId } }] },
+    body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input }] },
   });
   // The process is killed during these starts.
   const runIds = await Promise.all(

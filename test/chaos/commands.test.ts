@@ -49,7 +49,8 @@ describe('after kill -9 of a hub that handles many commands', () => {
     const api = createClient({ baseUrl: killedHub.url, fetch: fetch as unknown as Fetch, token: key });
     await using companion = await startCompanion({ url: killedHub.url } as TestHub, { api } as TestWorkspace);
     const { nodeId, shared } = companion;
-    const input = (more: object) => ({ nodeId, ...more });
+    // After the kill, the companion may wait 30 s before it connects again.
+    const input = (more: object) => ({ nodeId, waitMs: 120_000, ...more });
     const { id } = await api.call('createAutomationWorkflow', {
       body: {
         name: 'three commands',
@@ -71,7 +72,9 @@ describe('after kill -9 of a hub that handles many commands', () => {
             body: '{}',
             signal: AbortSignal.timeout(60_000),
           });
-          accepted.push(((await started.json()) as { runId: string }).runId);
+          const { runId } = (await started.json()) as { runId: string };
+          // A busy hub may refuse a run.
+          if (started.ok) accepted.push(runId);
         } catch {
           // The hub was killed before or while it responded.
           return;

@@ -32,15 +32,14 @@ function random(): number {
 
 /**
  * Starts runs one after the other during all faults, for longer on a slow machine, until `least` were accepted. Returns
- * the accepted runs.
+ * the accepted runs. The limit is that of the test.
  */
 async function acceptThrough(
   api: () => Client,
   workflowId: string,
   { tries, least, pauseMs, accepted = [] }: { tries: number; least: number; pauseMs: number; accepted?: string[] },
 ): Promise<string[]> {
-  const deadline = performance.now() + 100_000;
-  for (let index = 0; index < tries || (accepted.length < least && performance.now() < deadline); index += 1) {
+  for (let index = 0; index < tries || accepted.length < least; index += 1) {
     try {
       const { runId } = startedRun(
         await api().call(
@@ -55,7 +54,6 @@ async function acceptThrough(
     }
     await delay(random() * pauseMs);
   }
-  expect(accepted.length).toBeGreaterThanOrEqual(least);
   return accepted;
 }
 
@@ -166,7 +164,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, () => {
     let isOver = false;
     const killers = (async () => {
       while (!isOver) {
-        // On a slow machine, waits for a few accepted runs between two kills, so that enough are accepted in time.
+        // On a slow machine, waits for some accepted runs between two kills.
         const before = reading.length + acts.length;
         for (let waited = 0; waited < 300 && reading.length + acts.length < before + 8 && !isOver; waited += 1)
           await delay(100);

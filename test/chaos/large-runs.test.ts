@@ -20,13 +20,14 @@ test('runs whose outputs together exceed the memory of the hub finish one after 
   await using receiver = await startReceiver();
   const home = await mkdtemp(join(tmpdir(), 'outrigger-large-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
-  // The runs wait for this receiver at the same time, each with 31 MB of outputs that a later step reads.
+  // The runs wait for this receiver at the same time, each with 31 MB of outputs that a later step reads. A delivery
+  // that reaches its time limit of 15 s on a busy machine is repeated.
   receiver.answer = async (_received, response) => {
     await delay(9_000);
-    // Waits until many deliveries are open, which takes longer on a busy machine.
     while (receiver.mostOpen <= 8 && !response.destroyed) await delay(100);
     response.end();
   };
+  const retry = { maxAttempts: 10, backoffSeconds: 0, factor: 1 };
   const env = {
     OUTRIGGER_HOME: home,
     PORT: '0',
@@ -57,16 +58,10 @@ test('runs whose outputs together exceed the memory of the hub finish one after 
     }));
   await ended(await start(await create(keys.map((name) => diff(name, [{ id: '0' }]))), {}));
   const x = '{{payload.x}}'.repeat(4);
-  // A delivery has a time limit of 15 s, which is short for a busy machine.
-  const deliver = {
-    type: 'skill',
-    skillId: 'webhook.deliver',
-    retry: { maxAttempts: 10, backoffSeconds: 0, factor: 1 },
-  };
   const id = await create([
     ...keys.map((name) => diff(name, [{ id: `{{run.id}}-${name}`, x }])),
-    { ...deliver, input: { url: receiver.url } },
-    { ...deliver, input: { url: receiver.url, body: '{{payload.x}}' } },
+    { type: 'skill', skillId: 'webhook.deliver', input: { url: receiver.url }, retry },
+    { type: 'skill', skillId: 'webhook.deliver', input: { url: receiver.url, body: '{{payload.x}}' }, retry },
     ...keys.map((name) => ({ type: 'log', message: `{{steps.${name}.output.first}}` })),
   ]);
   for (let run = 0; run < runCount; run += 1) await start(id, { x: 'x'.repeat(980_000) });

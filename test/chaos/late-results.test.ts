@@ -297,16 +297,16 @@ describe('a result that arrives after its command expired', () => {
         query: { running: commandId, runningIsComplete: 'true' },
       });
     expect((await poll()).withdrawn).toEqual([]);
-    const retried = await api.call('retryAutomationRun', { params: { id: runId } });
-    expect((await poll()).withdrawn).toEqual([commandId]);
-    // The command of the retried run must not reach the polls of other tests.
+    const { id: retriedId } = await api.call('retryAutomationRun', { params: { id: runId } });
     await until(
-      async () => (await database.query('select 1 from node_commands where run_id = $1', [retried.id])).length === 1,
+      async () => (await database.query('select 1 from node_commands where run_id = $1', [retriedId])).length === 1,
       () => 'the command of the retried run was not written',
     );
+    expect((await poll()).withdrawn).toEqual([commandId]);
+    // So that later tests do not receive it.
     await database.query(
       `update node_commands set status = 'withdrawn', lease_expires_at = null, finished_at = now() where run_id = $1`,
-      [retried.id],
+      [retriedId],
     );
   });
 });
@@ -371,6 +371,7 @@ describe('a hub that was down for five minutes', () => {
     expect(row?.status).toBe('leased');
     expect(row?.left).toBeGreaterThan(45);
     // After the extended deadline, a command without a response fails.
+    await recordReachable(db);
     await expireCommand(commandId);
     expect(await worker.sweep()).toBe(1);
     hub = await startHub(env, database);

@@ -84,7 +84,7 @@ test('a hub that is killed between the attempts of a step loses no attempt', asy
   let hub = await startHubProcess(env);
   const token = await cli(env, 'token', 'create', '--product', 'automations');
   const clientOf = ({ url }: HubProcess) => createClient({ baseUrl: url, fetch, token });
-  const runId = await startWebhook(clientOf(hub), receiver.url, 5);
+  const runId = await startWebhook(clientOf(hub), receiver.url, 600);
   const historyOf = () => attemptsOf(clientOf(hub), runId);
   const seen: unknown[] = [];
   for (const failed of [1, 2]) {
@@ -95,6 +95,7 @@ test('a hub that is killed between the attempts of a step loses no attempt', asy
     seen.push((await historyOf())[failed - 1]);
     await hub.kill();
     hub = await startHubProcess(env);
+    await database.query('update runs set wake_at = now() where id = $1', [runId]);
   }
   const run = await settledRun(clientOf(hub), runId);
   expect(run).toMatchObject({ status: 'succeeded', stepsResultJson: [{ attempts: 3 }] });

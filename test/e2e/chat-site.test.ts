@@ -332,7 +332,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     const { siteKey, set } = await chatScene(limitedHub);
     await using site = await startShop({ hubUrl: limitedHub.url, siteKey });
     await set({ allowedOrigins: [site.origin], allowAnonymous: true, preChat: { name: 'off', email: 'off' } });
-    await avoidPeriodEnd(hourMs);
+    await avoidPeriodEnd(hourMs, 60_000);
     await limitedHub.client().call('openVisitorSession', { body: { siteKey } });
     await using context = await newContext();
     const { page } = await openTab(context);

@@ -884,6 +884,8 @@ describe.skipIf(!canOpenDashboard)('the inbox of the dashboard (needs Chromium)'
     await row(page, 'Follow 53').waitFor();
     const current = page.getByRole('list', { name: 'Conversations' }).locator('[aria-current]');
     for (let at = 53; at >= 0; at -= 1) {
+      // The next page of the list may not have arrived yet.
+      await page.getByText(`Follow ${at}`, { exact: true }).first().waitFor({ state: 'attached' });
       // The first letters are of an Arabic keyboard.
       if (at > 50)
         await page.evaluate(
