@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fastClock } from '../../../test/fixtures/fast-clock.ts';
 import { unawaited } from '../../../test/fixtures/unawaited.ts';
+import { waitFor } from '../clock.ts';
 import { createEgress, EgressFailed, EgressRefused } from './egress.ts';
 import type { EgressStreamRequest } from './stream.ts';
 
@@ -162,7 +162,8 @@ test('cancelling a response that ends at the same moment does not throw', async 
 });
 
 test('a slow reader pauses the sender and does not trigger the idle timeout', async () => {
-  await using egress = open();
+  const clock = fastClock(25);
+  await using egress = createEgress({ allowHosts: [serverHost], clock });
   const size = 64 * 1024;
   const piece = Buffer.alloc(size, 'x');
   // Many times the socket buffers of both ends, which are about 36 MiB on Linux.
@@ -185,7 +186,7 @@ test('a slow reader pauses the sender and does not trigger the idle timeout', as
   const reader = body.getReader();
   await reader.read();
   // Longer than the idle timeout.
-  await sleep(600);
+  await waitFor(clock, 15_000, new AbortController().signal);
   expect(sent).toBeLessThan(pieces * size);
   let received = 0;
   reader.releaseLock();
