@@ -267,6 +267,24 @@ describe.skipIf(!canOpenDashboard)('the page of a run (needs Chromium)', () => {
     expect(newRun).toMatchObject({ workflowVersion: 2, attempt: 1, payload: { city: 'Kiel' }, context: 'by hand' });
   });
 
+  test('the keyboard continues at the page when the run goes on before the decision is answered', async () => {
+    const { nodeId } = await pair('den-pc');
+    const runId = await start([skill('system.run', { nodeId, argv: ['uname'] }, { name: 'Run uname' })]);
+    await settledRun(workspace.api, runId);
+    await using tab = await open(`/app/runs/${runId}`);
+    const { page } = tab;
+    const decided = Promise.withResolvers<void>();
+    await page.route(/\/decide$/, async (route) => {
+      const response = await route.fetch();
+      await decided.promise;
+      await route.fulfill({ response });
+    });
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('heading', { name: /“Run uname” waits/ }).waitFor();
+    expect(await page.evaluate('document.activeElement.id')).toBe('content');
+    decided.resolve();
+  });
+
   test('an approval is decided on the page, by POST, and the run goes on', async () => {
     const device = await pair('desk-pc');
     const runId = await start([

@@ -178,7 +178,12 @@ export function DecisionButtons({
   );
 }
 
-/** Moves the focus to the content of the page if it is within an element that goes away. */
-export function releaseFocus(element: RefObject<HTMLElement | null>): void {
-  if (element.current?.contains(document.activeElement) === true) document.getElementById('content')?.focus();
+/**
+ * Moves the focus to the content of the page if it is within an element that goes away, or was on a button that is
+ * disabled since `wasPressed`.
+ */
+export function releaseFocus(element: RefObject<HTMLElement | null>, wasPressed = false): void {
+  const { activeElement, body } = document;
+  if (element.current?.contains(activeElement) === true || (wasPressed && activeElement === body))
+    document.getElementById('content')?.focus();
 }

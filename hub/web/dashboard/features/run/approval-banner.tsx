@@ -82,14 +82,18 @@ function Decision({ approval }: { approval: ApprovalDetail }) {
   const { error } = action;
   const hasVoted = useHasVoted()(approval);
   const isDone = approval.status !== 'pending' || hasVoted || action.isSuccess;
-  // The buttons are gone, so the focus moves to what replaced them, and to the page when that goes too.
+  // The buttons are gone, so the focus moves to what replaced them, and to the page when the banner goes: after the
+  // response, or before it when the run went on already.
+  const banner = useRef<HTMLElement>(null);
   const outcome = useRef<HTMLParagraphElement>(null);
   useEffect(() => {
     if (action.isSuccess) outcome.current?.focus();
   }, [action.isSuccess]);
-  useLayoutEffect(() => () => releaseFocus(outcome), []);
+  const wasPressed = useRef(false);
+  useLayoutEffect(() => () => releaseFocus(banner, wasPressed.current), []);
   const decide = (choice: 'approved' | 'rejected', note: string) => {
     setDecision(choice);
+    wasPressed.current = true;
     action
       .run({ params: { id: approval.id }, body: { decision: choice, ...(note === '' ? {} : { note }) } })
       .catch(() => reread(cache, ['getAutomationApproval', 'getAutomationRun']));
@@ -100,6 +104,7 @@ function Decision({ approval }: { approval: ApprovalDetail }) {
       : visibleLine(approval.title);
   return (
     <Banner
+      ref={banner}
       tone="warning"
       title={title}
       actions={

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import type { ReactNode, Ref } from 'react';
 
 const tones = {
   warning: 'border-s-warning',
@@ -8,11 +8,13 @@ const tones = {
 
 /** What a reader must know first, with the buttons for the next step. */
 export function Banner({
+  ref,
   tone,
   title,
   children,
   actions,
 }: {
+  ref?: Ref<HTMLElement>;
   tone: keyof typeof tones;
   title: ReactNode;
   children?: ReactNode;
@@ -20,6 +22,7 @@ export function Banner({
 }) {
   return (
     <section
+      ref={ref}
       className={`mb-3.5 flex flex-wrap items-center gap-x-4 gap-y-2.5 rounded-(--radius-large) border border-s-4 bg-surface px-4 py-3 ${tones[tone]}`}
     >
       <div className="min-w-0 flex-1 basis-80">

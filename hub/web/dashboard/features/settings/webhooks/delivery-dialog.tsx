@@ -17,7 +17,11 @@ import { DeliveryStatus } from './delivery-status.tsx';
 import type { Webhook } from './webhook.ts';
 
 type Detail = Answer<'getWebhookDelivery'>;
-const pendingRereadMs = 2_000;
+const rereadMs = 2_000;
+
+/** Whether an attempt is due or in progress. During an attempt after a failed one, there is no time of the next one. */
+const isUnderWay = ({ status, nextAttemptAt }: Detail) =>
+  status === 'pending' || (status === 'failed' && nextAttemptAt === null);
 
 function Attempt({ attempt }: { attempt: Detail['history'][number] }) {
   const { words, format, duration } = useLanguage();
@@ -54,7 +58,7 @@ export function DeliveryDialog({ webhook, id, onClose }: { webhook: Webhook; id:
   const params = { tenantId, id: webhook.id, deliveryId: id };
   const delivery = useQuery({
     ...query('getWebhookDelivery', { params }),
-    refetchInterval: ({ state }) => (state.data?.status === 'pending' ? pendingRereadMs : false),
+    refetchInterval: ({ state: { data } }) => (data !== undefined && isUnderWay(data) ? rereadMs : false),
   });
   const redeliver = useAction('redeliverWebhookDelivery', {
     onDone: () => reread(cache, ['getWebhookDelivery', 'listWebhookDeliveries']),
