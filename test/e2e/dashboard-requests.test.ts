@@ -201,6 +201,8 @@ describe.skipIf(!canOpenDashboard)('the POST requests of the dashboard (needs Ch
     await reply(page).fill('And at 11:30.');
     await send.click();
     await messages(page).getByText('And at 11:30.').waitFor();
+    // The text is shown before it is sent.
+    await messages(page).getByText('Sending…').waitFor({ state: 'hidden' });
     const keys = posts.filter(({ path }) => path.endsWith('/messages')).map(({ key }) => key);
     expect(keys).toEqual([keys[0], keys[0], expect.any(String)]);
     expect(keys[2]).not.toBe(keys[0]);

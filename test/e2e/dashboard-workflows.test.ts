@@ -292,7 +292,7 @@ describe.skipIf(!canOpenDashboard)('workflows and schedules (needs Chromium)', (
     // Only now, so that a slow page is opened before the run.
     await workspace.session.call('updateAutomationWorkflow', {
       params: { id },
-      body: { triggerJson: startIn(5_000) },
+      body: { triggerJson: startIn(15_000) },
     });
     await runs.getByText('Succeeded').waitFor();
     await page.getByText('It has no further times.').waitFor();

@@ -193,7 +193,7 @@ describe('a command of the browser', () => {
   test('leaves a download that takes longer than the timeoutSeconds of its step to a later step', async () => {
     const runId = await start([
       { skillId: 'browser.navigate', input: { url: `${base()}/page` } },
-      { skillId: 'browser.click', input: { target: { text: 'Get' } }, timeoutSeconds: 5 },
+      { skillId: 'browser.click', input: { target: { text: 'Get' } }, timeoutSeconds: 15 },
       { skillId: 'browser.wait_for', input: { download: true } },
     ]);
     const read = async () => (await workspace.api.call('getAutomationRun', { params: { id: runId } })).stepsResultJson;
@@ -239,11 +239,11 @@ test('the log entry of a program whose companion was killed contains the fields 
 });
 
 test('a program ends within the time of its step, which its approval shows', async () => {
-  const { runId, approval } = await begin(['sleep', '30'], { timeoutSeconds: 2 });
-  expect(approval?.request).toMatchObject({ timeoutMs: 2_000 });
+  const { runId, approval } = await begin(['sleep', '60'], { timeoutSeconds: 15 });
+  expect(approval?.request).toMatchObject({ timeoutMs: 15_000 });
   expect(await settled(runId)).toMatchObject({
     status: 'failed',
-    error: { code: 'timeout', message: 'system.run took longer than 2000 ms.' },
+    error: { code: 'timeout', message: 'system.run took longer than 15000 ms.' },
   });
 });
 

@@ -76,7 +76,6 @@ async function startHub(home: string, data: string): Promise<StartedHub> {
         () => false,
       ),
     () => `the hub printed: ${text}`,
-    50_000,
   );
   return { url, text: () => text, child };
 }
