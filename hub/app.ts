@@ -21,6 +21,7 @@ import { createAi, createReplies } from './products/ai/index.ts';
 import { createAutomations } from './products/automations/index.ts';
 import type { HubPacks, Workflows } from './products/automations/index.ts';
 import { createCalls } from './products/calls/index.ts';
+import type { SipLimits } from './products/calls/index.ts';
 import type { CallsProduct } from './products/calls/index.ts';
 import { createChat } from './products/chat/index.ts';
 import type { Chat, ChatEvents } from './products/chat/index.ts';
@@ -67,6 +68,8 @@ export interface AppOptions {
   databaseTimeouts?: DatabaseTimeouts;
   /** Time limits of model requests; for tests. */
   modelLimits?: InferenceLimits;
+  /** Time limits towards the SIP server; for tests. */
+  sipLimits?: SipLimits;
   /** Limits of resources per workspace; for tests. */
   workspaceLimits?: Partial<Record<LimitedKind, number>>;
   /** False for the command line, which neither serves requests nor executes runs. */
@@ -81,7 +84,7 @@ const demoWorkspace = 'demo';
  * @throws AppError with a one-line message when a required service is unavailable.
  */
 export async function createApp(config: Config, options: AppOptions): Promise<App> {
-  const { logger, bodyLimits, lingerLimits, modelLimits, workspaceLimits, serves = true } = options;
+  const { logger, bodyLimits, lingerLimits, modelLimits, sipLimits, workspaceLimits, serves = true } = options;
   await using stack = new AsyncDisposableStack();
 
   // Services that all products use.
@@ -97,7 +100,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const intake = runQueue?.intake ?? null;
   const nodes = createNodes(stack, platform, config, { limits, intake });
   const ai = createAi(stack, platform, config, modelLimits);
-  const calls = createCalls(stack, platform, config, { limits, events: core.events, identity });
+  const calls = createCalls(stack, platform, config, { limits, events: core.events, identity, sipLimits });
   const chat = createChat(stack, platform, config, { limits });
   // Products that subscribe to chat events are created in the order in which their subscribers acquire locks:
   // automations, webhooks, AI replies.

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { WebSocket } from 'ws';
 import { headerOf, headersOf, parseMessage } from '../../hub/products/calls/sip/message.ts';
 import type { SipRequest } from '../../hub/products/calls/sip/message.ts';
-import { startHub } from '../fixtures/hub.ts';
+import { patientSoftphones, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { sharedSecret, startSipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
 import type { SipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
@@ -16,7 +16,7 @@ let hub: TestHub;
 beforeAll(async () => {
   server = await startSipWebSocketServer();
   const caps = { SIP_DIAL_ALLOW: '+49', SIP_EMERGENCY: 'route', SIP_CALLS_AT_ONCE: '3', SIP_MINUTES_A_DAY: '5' };
-  hub = await startHub({ ...server.env, ...caps, SIGN_IN_RATE_LIMIT_PER_MINUTE: '300' });
+  hub = await startHub({ ...server.env, ...caps, SIGN_IN_RATE_LIMIT_PER_MINUTE: '300' }, undefined, patientSoftphones);
 });
 afterAll(async () => {
   await hub[Symbol.asyncDispose]();

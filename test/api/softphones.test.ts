@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { CallLeases, LostCalls } from '../../hub/products/calls/softphones/index.ts';
-import { startHub } from '../fixtures/hub.ts';
+import { patientSoftphones, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 import { startSipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
@@ -28,8 +28,12 @@ let other: TestHub;
 beforeAll(async () => {
   server = await startSipWebSocketServer();
   const limits = { SIP_DIAL_ALLOW: '+49', SIP_CALLS_AT_ONCE: '3', SIP_MINUTES_A_DAY: '5' };
-  hub = await startHub({ ...server.env, ...limits, SIGN_IN_RATE_LIMIT_PER_MINUTE: '300' });
-  other = await startHub(server.env, hub.database);
+  hub = await startHub(
+    { ...server.env, ...limits, SIGN_IN_RATE_LIMIT_PER_MINUTE: '300' },
+    undefined,
+    patientSoftphones,
+  );
+  other = await startHub(server.env, hub.database, patientSoftphones);
 });
 afterAll(async () => {
   await other[Symbol.asyncDispose]();

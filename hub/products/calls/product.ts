@@ -43,6 +43,14 @@ export interface CallsSettings extends TrunkSettings {
   sip: TrunkSettings['sip'] & { server: SipServerSettings | null; dial: SoftphoneRules & DialQuota };
 }
 
+/** Time limits towards the SIP server, in milliseconds. */
+export interface SipLimits {
+  /** Of a request over JSON-RPC. */
+  rpcTimeoutMs: number;
+  /** For the end of the calls of a softphone. */
+  endTimeoutMs: number;
+}
+
 export function createCalls(
   stack: AsyncDisposableStack,
   platform: Platform,
@@ -51,7 +59,14 @@ export function createCalls(
     limits,
     events,
     identity,
-  }: { limits: WorkspaceLimits; events: WorkspaceEvents; identity: Pick<Identity, 'sessions'> },
+    sipLimits,
+  }: {
+    limits: WorkspaceLimits;
+    events: WorkspaceEvents;
+    identity: Pick<Identity, 'sessions'>;
+    /** Set by tests. */
+    sipLimits?: SipLimits | undefined;
+  },
 ): CallsProduct {
   const { db, cursors, egress, secrets, rateLimiter, logger } = platform;
   const calls = new Calls({ db, cursors, keptDays: settings.retention.calls });
@@ -68,7 +83,11 @@ export function createCalls(
   });
   const modes = new SipModes();
   const { dial } = settings.sip;
-  const server = settings.sip.server === null ? null : new SipServer(settings.sip.server);
+  const { rpcTimeoutMs, endTimeoutMs } = sipLimits ?? {};
+  const server =
+    settings.sip.server === null
+      ? null
+      : new SipServer({ ...settings.sip.server, ...(rpcTimeoutMs === undefined ? {} : { rpcTimeoutMs }) });
   const wake = (tx: Transaction, tenantId: string) => {
     wakeTrunks(tx);
     publishSipModeChange(tx, tenantId);
@@ -91,6 +110,7 @@ export function createCalls(
       rules: dial,
       calls: callLeases,
       now: Date.now,
+      endTimeoutMs,
     }),
   );
   return {

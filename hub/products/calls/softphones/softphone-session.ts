@@ -41,6 +41,8 @@ export interface SoftphoneSessionOptions {
   onDecision: (call: CallDecision) => void;
   logger: Logger;
   now: () => number;
+  /** Time limit of `end`, in milliseconds. Default: 1.2 s. */
+  endTimeoutMs?: number | undefined;
 }
 
 const methods = ['REGISTER', 'INVITE', 'ACK', 'CANCEL', 'BYE', 'OPTIONS', 'INFO', 'UPDATE', 'PRACK', 'NOTIFY'];
@@ -55,7 +57,7 @@ const maxDialsPerMinute = 30;
 /** Frames in a burst, and frames per second afterwards. */
 const maxFramesPerBurst = 200;
 const framesPerSecond = 50;
-const endTimeoutMs = 1_200;
+const defaultEndTimeoutMs = 1_200;
 const limitReasons: Record<DialLimit, string> = {
   concurrent_calls: 'Too Many Calls At Once',
   minutes_per_day: 'Minutes Of The Day Used Up',
@@ -91,7 +93,7 @@ export class SoftphoneSession {
     upstream.on('error', () => upstream.terminate());
   }
 
-  /** Ends the calls at the SIP server, then closes the softphone. Never rejects and takes at most 1.2 s. */
+  /** Ends the calls at the SIP server, then closes the softphone. Never rejects and takes at most `endTimeoutMs`. */
   end(code: number, reason: string): Promise<void> {
     this.#ending ??= this.#endCalls().finally(() => this.#options.browser.close(code, reason));
     return this.#ending;
@@ -112,7 +114,7 @@ export class SoftphoneSession {
   }
 
   async #endCalls(): Promise<void> {
-    const { server } = this.#options;
+    const { server, endTimeoutMs = defaultEndTimeoutMs } = this.#options;
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, endTimeoutMs);
     const ends = this.#calls.answered.map(async (dialog) => {

@@ -34,6 +34,8 @@ export interface SoftphoneSocketGatewayOptions {
   rules: SoftphoneRules;
   calls: Pick<CallLeases, 'start' | 'track' | 'resume'>;
   now: () => number;
+  /** Time limit for the end of the calls of a softphone, in milliseconds. */
+  endTimeoutMs?: number | undefined;
 }
 
 /** The SIP server caused the failure, not this hub. */
@@ -79,7 +81,7 @@ export class SoftphoneSocketGateway implements Disposable {
   }
 
   async #connect(opened: Opened): Promise<void> {
-    const { rateLimiter, hosted, server, logger, calls } = this.#options;
+    const { rateLimiter, hosted, server, logger, calls, now, endTimeoutMs } = this.#options;
     const { socket, principal, requestId, stopping } = opened;
     const { tenantId, user, sessionId } = principal;
     const owner = { tenantId, sessionId };
@@ -112,7 +114,8 @@ export class SoftphoneSocketGateway implements Disposable {
       track: (dialog) => calls.track(owner, dialog),
       onDecision: (call) => audit.add(call),
       logger,
-      now: this.#options.now,
+      now,
+      endTimeoutMs,
     });
     this.#add(session, socket, tenantId);
     await this.#resume(session, server, await calls.resume(owner), () => socket.readyState === socket.OPEN);
