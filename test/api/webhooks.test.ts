@@ -1008,7 +1008,7 @@ describe('deliveries', () => {
   });
 
   test('with an expired lease are released by the sweep', async () => {
-    const { tenantId, webhook, receiver, conversation, write } = await scene();
+    const { tenantId, webhook, receiver, conversation, write, deliveries } = await scene();
     answerWith(receiver, 200);
     const id = await conversation();
     await addDeliveries(
@@ -1025,6 +1025,8 @@ describe('deliveries', () => {
     expect(receiver.received).toEqual([]);
     await hub.app.sweep();
     await expect.poll(() => receiver.received.map(contentOf)).toEqual(['2', '3', '4']);
+    // The conversation numbers its next event from 2, so that event must not wait for the added ones.
+    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(3);
     await write(id, 'new');
     await expect.poll(() => receiver.received.length).toBe(4);
   });
