@@ -5,7 +5,7 @@ import { connect } from 'node:net';
  * a key store, and a library for two messages would be the largest part of the app.
  */
 
-/** A bus that is missing fails at once, so only a busy one is waited for. */
+/** Time limit for a response of the bus. A connection to a missing bus fails immediately. */
 const patienceMs = 15_000;
 const bus = 'org.freedesktop.DBus';
 

@@ -180,7 +180,7 @@ describe('an owner who turned on prompts', () => {
 
   test('is asked about at most 16 commands at the same time, and the next one is refused', async () => {
     await cli('allow', 'system', '--ask');
-    // All at once, because a prompt waits for 2 minutes only.
+    // Started concurrently, because a prompt expires after 2 minutes.
     const runs = await Promise.all(
       Array.from({ length: 16 }, (_, index) => begin({ argv: ['echo', `waiting ${index + 1}`] })),
     );

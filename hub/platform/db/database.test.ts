@@ -380,7 +380,7 @@ const openOwn = () =>
     maxConnections: 6,
     applicationName: 'shares',
     onError: () => undefined,
-    // What waits for the lock of a test waits for as long as the test needs.
+    // A test can hold a lock for longer than the default timeout.
     lockTimeoutMs: 60_000,
   });
 const one = (tx: Transaction) => tx.query('one', 'SELECT 1', []);

@@ -77,7 +77,7 @@ export function createOwnHosts({ publicUrl, host, listensAt }: OwnHostsOptions):
     isOriginOf(origin, { headers: { host: named } }) {
       const url = parseOrigin(origin);
       if (url === null || named === undefined || url.host !== named) return false;
-      // An https page of a hub with an http PUBLIC_URL is accepted, because nobody can change such a page in transit.
+      // TLS protects an https page from changes in transit, so it is accepted if PUBLIC_URL is http.
       return named !== publicHost || publicAddress?.protocol !== 'https:' || url.protocol === 'https:';
     },
     isLocal: (request) =>

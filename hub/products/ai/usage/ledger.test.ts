@@ -64,7 +64,7 @@ test('calls that end during a write are counted together in the next write, each
     await ledger.written();
   });
   await Promise.all(later);
-  // A caller waits for a slow database only so long, and the write goes on.
+  // A caller waits for a limited time. The write continues after it.
   await expect.poll(counted).toEqual([
     {
       calls: 100,

@@ -175,7 +175,7 @@ describe('a trunk', () => {
       await using _keeper = keep();
       if (turn === 1) await set(registrar);
       await expect.poll(() => new Set(sequences(registrar)).size).toBeGreaterThan(turn * 6);
-      // The keeper must not be disposed during a failed attempt, because then nobody repeats it.
+      // If the keeper were disposed during a failed attempt, no other keeper would repeat the attempt.
       await shows(registered);
     }
     expect([...registrar.bindings.values()]).toHaveLength(1);
