@@ -67,6 +67,22 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
         expect(await main.getByRole('alert').count(), path).toBe(0);
         if (path === 'runs' && id === missing) expect(await accessibilityViolations(page)).toEqual([]);
       }
+    for (const [path, title] of [
+      ['workflows', 'There is no workflow with this id'],
+      ['sequences', 'There is no sequence with this id'],
+      ['nodes', 'There is no node with this id'],
+    ] as const) {
+      // The page reads its object again when its live events begin.
+      let reads = 0;
+      await page.route(`**/v1/automations/*/${missing}`, (route) => {
+        reads += 1;
+        return reads === 1 ? route.continue() : undefined;
+      });
+      await page.goto(`${hub.url}/app/${path}/${missing}`);
+      await expect.poll(() => reads).toBeGreaterThan(1);
+      expect(await headings()).toEqual([title]);
+      await page.unrouteAll();
+    }
     await page.route('**/v1/automations/nodes/*', () => undefined);
     await page.goto(`${hub.url}/app/nodes/${missing}`);
     await expect.poll(headings).toEqual(['Node']);

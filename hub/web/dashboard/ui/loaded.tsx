@@ -1,4 +1,5 @@
 import type { UseQueryResult } from '@tanstack/react-query';
+import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { ApiError } from '../../../../shared/client/client.ts';
 import { useLanguage, useWords } from '../app/language.tsx';
@@ -32,9 +33,25 @@ export function Loaded<Data>({
 }
 
 /** Whether a request failed because its object does not exist, or because the id in the address is none. */
-export const isMissing = (error: unknown): boolean =>
+const isMissing = (error: unknown): boolean =>
   error instanceof ApiError &&
   (error.status === 404 || (error.status === 400 && error.details.some(({ path }) => path.startsWith('params'))));
+
+/**
+ * Whether the object of a query does not exist. Stays true while the query is read again: without data it has no error
+ * then, and the page would change to that of an object that loads, and back.
+ */
+export function useIsMissing({
+  data,
+  error,
+  errorUpdateCount,
+}: Pick<UseQueryResult, 'data' | 'error' | 'errorUpdateCount'>): boolean {
+  const [wasMissing, setWasMissing] = useState(false);
+  const isReadAgain = error === null && data === undefined && errorUpdateCount > 0;
+  const isNow = isReadAgain ? wasMissing : isMissing(error);
+  if (isNow !== wasMissing) setWasMissing(isNow);
+  return isNow;
+}
 
 /** The page of an object that does not exist, or whose id is none. `crumbs` end with the list of such objects. */
 export function MissingObject({ title, crumbs }: { title: string; crumbs: Crumb[] }) {
@@ -58,7 +75,7 @@ export function LoadedPage<Data>({
   crumbs,
   children,
 }: {
-  of: Pick<UseQueryResult<Data>, 'data' | 'error' | 'refetch'>;
+  of: Pick<UseQueryResult<Data>, 'data' | 'error' | 'errorUpdateCount' | 'refetch'>;
   type: keyof Words['common']['objectType'];
   /** Title of the page if the object does not exist. */
   missing: string;
@@ -66,8 +83,9 @@ export function LoadedPage<Data>({
   children: (data: Data) => ReactNode;
 }) {
   const { objectType } = useWords().common;
+  const isAbsent = useIsMissing(of);
   if (of.data !== undefined) return children(of.data);
-  if (isMissing(of.error)) return <MissingObject title={missing} crumbs={crumbs} />;
+  if (isAbsent) return <MissingObject title={missing} crumbs={crumbs} />;
   return (
     <Page title={objectType[type]} crumbs={crumbs}>
       <Loaded of={of}>{children}</Loaded>

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
 import type { Ref } from 'react';
-import { ApiError } from '../../../../../shared/client/client.ts';
 import { background } from '../../../../../shared/web/background.ts';
 import { client, query } from '../../app/api.ts';
 import { useLanguage } from '../../app/language.tsx';
@@ -11,7 +10,7 @@ import { useStore } from '../../app/use-store.ts';
 import { Button } from '../../ui/button.tsx';
 import { LoadError } from '../../ui/error.tsx';
 import { Empty } from '../../ui/layout.tsx';
-import { Loading } from '../../ui/loaded.tsx';
+import { Loading, useIsMissing } from '../../ui/loaded.tsx';
 import { Composer } from './composer.tsx';
 import type { ComposerControls } from './composer.tsx';
 import { AssignDialog, SnoozeDialog, StatusDialog } from './conversation-dialogs.tsx';
@@ -147,7 +146,7 @@ export function Conversation({
     goToNewest: () => threadView.current?.goToNewest(),
   }));
 
-  const isMissing = detail.error instanceof ApiError && detail.error.status === 404;
+  const isMissing = useIsMissing(detail);
   // An erased conversation disappears. What the agent wrote in it can still be copied.
   if (isMissing)
     return (

@@ -7,7 +7,7 @@ import { useLanguage } from '../../app/language.tsx';
 import { useRereadOn } from '../../app/live-updates.tsx';
 import { NotFound } from '../../app/page-states.tsx';
 import { Page } from '../../ui/layout.tsx';
-import { isMissing, LoadedPage, MissingObject } from '../../ui/loaded.tsx';
+import { LoadedPage, MissingObject, useIsMissing } from '../../ui/loaded.tsx';
 import { LinkTabs } from '../../ui/tabs.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { CommandsTab } from './commands-tab.tsx';
@@ -56,9 +56,10 @@ export function NodePage() {
   const input = { params: { id: nodeId } };
   const node = useQuery({ ...query('getAutomationNode', input), refetchInterval: rereadMs });
   useRereadOn(({ type, id }) => type === 'node' && id === nodeId, [keyOf('getAutomationNode', input)]);
+  const isMissing = useIsMissing(node);
   const isUnknownTab = tab !== undefined && !isTab(tab);
   const crumbs = [{ label: common.nodes, link: { to: '/nodes' as const } }];
-  if (isMissing(node.error)) return <MissingObject title={nodes.missing} crumbs={crumbs} />;
+  if (isMissing) return <MissingObject title={nodes.missing} crumbs={crumbs} />;
   if (isUnknownTab) return <NotFound />;
   const Content = tab === undefined ? OverviewTab : tabs[tab as keyof typeof tabs];
   const link = (name?: string) =>

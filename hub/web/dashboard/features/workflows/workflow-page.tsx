@@ -9,7 +9,7 @@ import { useLanguage } from '../../app/language.tsx';
 import { NotFound } from '../../app/page-states.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card, Page } from '../../ui/layout.tsx';
-import { isMissing, Loaded, MissingObject } from '../../ui/loaded.tsx';
+import { Loaded, MissingObject, useIsMissing } from '../../ui/loaded.tsx';
 import { Pill } from '../../ui/status.tsx';
 import { LinkTabs } from '../../ui/tabs.tsx';
 import { FilterBar } from '../runs/filter-bar.tsx';
@@ -51,8 +51,9 @@ function ExistingWorkflow({ id, tab }: { id: string; tab: TabName }) {
   const [isStarting, setStarting] = useState(false);
   const workflow = useQuery(query('getAutomationWorkflow', { params: { id } }));
   const { data } = workflow;
+  const isMissing = useIsMissing(workflow);
   const crumbs = [{ label: words.common.workflows, link: { to: '/workflows' as const } }];
-  if (data === undefined && isMissing(workflow.error)) return <MissingObject title={texts.missing} crumbs={crumbs} />;
+  if (data === undefined && isMissing) return <MissingObject title={texts.missing} crumbs={crumbs} />;
   return (
     <Page
       title={data === undefined ? words.common.objectType.workflow : visibleLine(data.name)}
