@@ -72,13 +72,15 @@ describe.skipIf(!canOpenDashboard)('the frame of the dashboard (needs Chromium)'
       ['sequences', 'There is no sequence with this id'],
       ['nodes', 'There is no node with this id'],
     ] as const) {
-      // The page reads its object again when its live events begin.
       let reads = 0;
       await page.route(`**/v1/automations/*/${missing}`, (route) => {
         reads += 1;
         return reads === 1 ? route.continue() : undefined;
       });
       await page.goto(`${hub.url}/app/${path}/${missing}`);
+      await expect.poll(headings).toEqual([title]);
+      // As for somebody who comes back to the tab.
+      await page.evaluate(`dispatchEvent(new Event('visibilitychange'))`);
       await expect.poll(() => reads).toBeGreaterThan(1);
       expect(await headings()).toEqual([title]);
       await page.unrouteAll();
