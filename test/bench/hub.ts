@@ -54,8 +54,15 @@ function endWithBench(hub: AsyncDisposable): void {
     });
 }
 
+/** Processor time of a process, in seconds. */
+export async function secondsOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
 /** Processor time of all descendants of a process, including ended ones, in seconds. */
-async function secondsBelow(pid: number): Promise<number> {
+export async function secondsBelow(pid: number): Promise<number> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const processes = await Promise.all(
     pids.map(async (name) => {
@@ -158,14 +165,10 @@ export async function startBenchHub(env: Record<string, string> = {}, { isInspec
     pid,
     api: createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token: key }),
     async usage() {
-      const [status, stat] = await Promise.all([
-        readFile(`/proc/${pid}/status`, 'utf8'),
-        readFile(`/proc/${pid}/stat`, 'utf8'),
-      ]);
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      const status = await readFile(`/proc/${pid}/status`, 'utf8');
       return {
         residentBytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024,
-        cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100,
+        cpuSeconds: await secondsOf(pid),
         postgresSeconds: await secondsBelow(pid),
       };
     },

@@ -12,6 +12,7 @@ import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
 import { findN8n, startBenchN8n } from './n8n.ts';
 import type { BenchN8n } from './n8n.ts';
+import { benchWorkers } from './run-workers.ts';
 import { costColumns, milliseconds, percentile, printTable } from './table.ts';
 
 const concurrentRuns = 30_000;
@@ -244,6 +245,7 @@ export async function benchRuns(args: string[]): Promise<void> {
       calls: 'runs of three steps, one of which calls a local address',
       bullmq: 'no-op jobs on bare BullMQ, for comparison',
       redis: 'those of one step, and the jobs, on Redis as well',
+      workers: 'runs of one step on several processes',
     },
     { against: 'n8n: measure that, too, where it is installed' },
   );
@@ -284,4 +286,5 @@ export async function benchRuns(args: string[]): Promise<void> {
       rows,
     );
   if (parts.has('calls')) await measureCalls();
+  if (parts.has('workers')) await benchWorkers();
 }
