@@ -1,7 +1,8 @@
 import type { Config } from './config.ts';
-import { openRunQueue } from './engine/run-queue.ts';
+import { RunIntake } from './engine/intake.ts';
 import { SkillRegistry } from './engine/skill-catalog.ts';
 import { engineRetention, engineTasks } from './engine/upkeep.ts';
+import { openWakeUps } from './engine/wake-ups.ts';
 import packageJson from './package.json' with { type: 'json' };
 import { adviseOnDatabase } from './platform/db/database-advice.ts';
 import type { DatabaseAdvice } from './platform/db/database-advice.ts';
@@ -90,14 +91,14 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   // Services that all products use.
   const platform = await openPlatform(stack, config, options);
   const { db, blobs } = platform;
-  const runQueue = serves ? await openRunQueue(stack, platform, config.redisUrl) : null;
-  if (runQueue !== null) db.onEnqueued((jobs) => runQueue.outbox.offer(jobs));
+  const wakeUps = serves ? await openWakeUps(stack, platform, config.redisUrl) : null;
+  if (wakeUps !== null) db.onDue((tenantIds) => wakeUps.wake(tenantIds));
   const skills = new SkillRegistry();
 
   // Products.
   const core = createCore(platform, config, workspaceLimits);
   const { identity, limits } = core;
-  const intake = runQueue?.intake ?? null;
+  const intake = wakeUps === null ? null : new RunIntake(db);
   const nodes = createNodes(stack, platform, config, { limits, intake });
   const ai = createAi(stack, platform, config, modelLimits);
   const calls = createCalls(stack, platform, config, { limits, events: core.events, identity, sipLimits });
@@ -136,7 +137,8 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     chatEvents: chat.events,
     db,
   };
-  if (runQueue === null) return { ...parts, ...ownedBy(stack), url: null, isNew: false, sweep: async () => undefined };
+  if (wakeUps === null || intake === null)
+    return { ...parts, ...ownedBy(stack), url: null, isNew: false, sweep: async () => undefined };
   for (const warning of (await adviseOn(config)).warnings) logger.warn(warning);
   const isNew = await identity.ensureDemoWorkspace(demoWorkspace);
 
@@ -156,7 +158,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     logger.warn({ err: error }, 'the partitions of the next months could not be created');
   });
   const tasks = [
-    ...engineTasks(platform, runQueue.outbox),
+    ...engineTasks(platform),
     ...products.flatMap((product) => product.tasks ?? []),
     ...retentionTasks(platform, retentions),
     { name: 'rate limits', everyMs: 60_000, run: () => platform.rateLimiter.prune() },
@@ -168,7 +170,8 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     stack.use(webhooks.startSending(config.http.shutdownMs / 2, (outcome) => metrics.webhooks.count({ outcome })));
     await startWorker(stack, platform, {
       ports: automations.enginePorts,
-      runQueue,
+      wakeUps,
+      intake,
       home: config.home,
       worker: config.worker,
       shutdownMs: config.http.shutdownMs,
@@ -202,11 +205,11 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       metrics,
       checks: {
         database: (signal) => db.ping(signal),
-        queue: (signal) => runQueue.queue.ping(signal),
+        queue: (signal) => wakeUps.ping(signal),
         artifacts: (signal) => blobs.check(signal),
         pages: async () => builtFiles(),
       },
-      // Without Redis, the periodic tasks find runs in PostgreSQL and each process applies rate limits alone. Artifacts
+      // Without Redis, workers look for runs in PostgreSQL and each process applies rate limits alone. Artifacts
       // remain on their devices. The API needs no pages.
       optionalParts: ['artifacts', 'pages', ...(config.redisUrl === null ? [] : ['queue'])],
       bodyLimits,

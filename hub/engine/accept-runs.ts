@@ -4,9 +4,8 @@ import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { newId } from '../platform/ids.ts';
 import { currentTraceParent } from '../platform/observability/tracing/trace-context.ts';
 import { definitionStamp, isGated, workspaceStamp } from './definitions.ts';
-import { enqueueRun, outboxText } from './run-jobs.ts';
-import type { RunJobRow } from './run-jobs.ts';
 import { leaseSeconds } from './store.ts';
+import { isSoonText } from './wake-runs.ts';
 
 export interface NewRun {
   /** A new id when omitted. */
@@ -61,6 +60,10 @@ export interface AcceptedRun {
   claimed: { queued_at: Date; trigger: NewRun['trigger']; payload: NewRun['payload'] } | null;
 }
 
+type AcceptedRow = { id: string; tenant_id: string; is_claimed: boolean; is_soon: boolean } & NonNullable<
+  AcceptedRun['claimed']
+>;
+
 /** Runs that lead to further runs end at this depth, so that loops end. */
 export const maxRunDepth = 8;
 
@@ -108,14 +111,13 @@ export async function acceptRun(tx: Transaction, run: NewRun): Promise<AcceptedR
 }
 
 /**
- * Writes runs with their flows, and outbox rows for those that are queued. All runs except retries are created here. It sends
- * one statement before it waits for anything, so that the caller can send the commit right behind it.
+ * Writes runs with their flows. All runs except retries are created here. It sends one statement before it waits for anything, so that the caller can send the commit right behind it.
  * @returns for each run, in order: the run, or null if what its stamp of the definition covers has changed.
  */
 export async function acceptRuns(tx: Transaction, prepared: readonly PreparedRun[]): Promise<(AcceptedRun | null)[]> {
   if (prepared.length === 0) return [];
   for (const tenantId of new Set(prepared.map((run) => run.tenantId))) noteWorkspaceChange(tx, tenantId);
-  const { rows } = await tx.query<RunJobRow & { is_claimed: boolean } & NonNullable<AcceptedRun['claimed']>>(
+  const { rows } = await tx.query<AcceptedRow>(
     'accept_runs',
     `WITH given AS MATERIALIZED (
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, flow_id uuid, tenant_id uuid, workflow_id uuid, workflow_version int, trigger jsonb,
@@ -138,16 +140,13 @@ export async function acceptRuns(tx: Transaction, prepared: readonly PreparedRun
          started_at, fence, lease_expires_at)
        SELECT id, tenant_id, workflow_id, workflow_version, flow_id, CASE WHEN is_claimed THEN 'running' ELSE 'queued' END, trigger, context, payload, environment, 1, parent_run_id, depth, requested_by, authored_by, trace_parent, coalesce(not_before, now()), now(),
          CASE WHEN is_claimed THEN now() END, CASE WHEN is_claimed THEN 1 ELSE 0 END, CASE WHEN is_claimed THEN now() + make_interval(secs => $2) END
-       FROM fit RETURNING id, tenant_id, queued_at, lease_expires_at IS NOT NULL AS is_claimed, CASE WHEN lease_expires_at IS NOT NULL THEN trigger END AS trigger, CASE WHEN lease_expires_at IS NOT NULL THEN payload END AS payload
-     ), queued AS (
-       ${outboxText('SELECT id AS run_id, tenant_id, 0 AS wake_count, not_before FROM fit WHERE NOT is_claimed')}
+       FROM fit RETURNING id, tenant_id, queued_at, lease_expires_at IS NOT NULL AS is_claimed, CASE WHEN lease_expires_at IS NOT NULL THEN trigger END AS trigger, CASE WHEN lease_expires_at IS NOT NULL THEN payload END AS payload, ${isSoonText} AS is_soon
      )
-     SELECT run.id AS run_id, run.tenant_id, run.queued_at, run.is_claimed, run.trigger, run.payload, queued.outbox_id, queued.job_id, queued.not_before
-     FROM run LEFT JOIN queued ON queued.run_id = run.id::text`,
+     SELECT * FROM run`,
     [`[${prepared.map(({ json }) => json).join(',')}]`, leaseSeconds],
   );
-  for (const row of rows) enqueueRun(tx, row);
-  const byId = new Map(rows.map((row) => [row.run_id, row]));
+  for (const row of rows) if (row.is_soon && !row.is_claimed) tx.wakeWorkers(row.tenant_id);
+  const byId = new Map(rows.map((row) => [row.id, row]));
   return prepared.map(({ runId, flowId }) => {
     const row = byId.get(runId);
     if (row === undefined) return null;

@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../shared/contract/define.ts';
+import { claimRun, executeRun } from '../../test/fixtures/claim-run.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
@@ -17,11 +18,9 @@ import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
 import { MemoryBudget } from '../platform/process/memory-budget.ts';
-import type { OutboxJob } from '../platform/queue/queue.ts';
 import { Runs } from '../products/automations/runs/index.ts';
 import { acceptRuns, prepareRun } from './accept-runs.ts';
 import { admitClaimedRun } from './admission.ts';
-import { Claims } from './claims.ts';
 import { Engine } from './engine.ts';
 import { admitWaitingRuns, reopenLines, wakeForgottenLines } from './index.ts';
 import { defineSkill } from './skill.ts';
@@ -32,13 +31,13 @@ const never = new AbortController().signal;
 let database: TestDatabase;
 let db: Database;
 let events: PostgresEvents;
-/** Jobs that the transactions of the test have enqueued, except those of accepted runs. */
-let enqueued: OutboxJob[] = [];
+/** Workspaces of which the transactions of the test told workers, except for accepted runs. */
+const told = new Set<string>();
 
 beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 12, applicationName: 'test', onError: () => undefined });
-  db.onEnqueued((jobs) => enqueued.push(...jobs));
+  db.onDue((tenantIds) => tenantIds.forEach((id) => told.add(id)));
   events = await PostgresEvents.connect(database.url, testSecrets, logger);
   db.onPublished((topic, payload) => events.publish(topic, payload));
 });
@@ -49,7 +48,7 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  enqueued = [];
+  told.clear();
 });
 
 async function workspace(): Promise<string> {
@@ -109,7 +108,7 @@ async function accept(
   );
   const ids = accepted.flatMap((run) => (run === null ? [] : [run.runId])).toSorted();
   expect(ids).toHaveLength(count);
-  enqueued = enqueued.filter(({ data }) => !ids.includes(data.runId));
+  told.delete(tenantId);
   return ids;
 }
 
@@ -157,11 +156,16 @@ class Worker {
       ids.map(async (id) => {
         const reached = Promise.withResolvers<void>();
         this.#reached.set(id, reached);
-        const done = this.engine.execute(id, never);
+        const done = this.execute(id);
         this.done.set(id, done);
         await Promise.race([done, reached.promise]);
       }),
     );
+  }
+
+  /** Executes a run. It resolves at its end, or once it was held back. */
+  execute(runId: string): Promise<boolean> {
+    return executeRun(this.engine, db, runId, never);
   }
 
   /** Ends the step of a run. */
@@ -170,11 +174,16 @@ class Worker {
   }
 }
 
-/** The runs of the jobs that were enqueued since the last call, without jobs of a later time. */
-const woken = (): string[] =>
-  enqueued
-    .splice(0)
-    .flatMap(({ data, notBefore }) => (notBefore === null || notBefore.getTime() <= Date.now() ? [data.runId] : []));
+/** The due runs of the workspaces of which workers were told since the last call. */
+async function woken(): Promise<string[]> {
+  const tenantIds = [...told];
+  told.clear();
+  const rows = await database.query<{ id: string }>(
+    `select id from runs where tenant_id = any($1) and wake_at <= now() and lease_expires_at is null and status in ('queued', 'running') order by id`,
+    [tenantIds],
+  );
+  return rows.map(({ id }) => id);
+}
 
 const urlOf = (path: string) => JSON.stringify(pathToFileURL(resolve(path)).href);
 
@@ -197,7 +206,7 @@ async function startWithWrongClock(offsetMs: number): Promise<(runId: string) =>
     const { createInterface } = await import('node:readline');
     const { Database } = await import(${urlOf('hub/platform/db/database.ts')});
     const { admitClaimed } = await import(${urlOf('hub/engine/admit-claimed.ts')});
-    const { Claims } = await import(${urlOf('hub/engine/claims.ts')});
+    const { claimRun } = await import(${urlOf('test/fixtures/claim-run.ts')});
     await using db = new Database({
       url: ${JSON.stringify(database.url)},
       maxConnections: 2,
@@ -205,10 +214,9 @@ async function startWithWrongClock(offsetMs: number): Promise<(runId: string) =>
       onError: () => undefined,
     });
     await db.prove();
-    const claims = new Claims(db);
     console.log('ready');
     for await (const runId of createInterface({ input: process.stdin })) {
-      const began = await admitClaimed(db, await claims.claim(runId));
+      const began = await admitClaimed(db, await claimRun(db, runId));
       console.log(began ? 'began' : 'waits');
     }`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { env: inheritedEnv() });
@@ -276,17 +284,17 @@ describe('a line of held runs', () => {
       'earlier_runs',
     ]);
     for (const next of waiting) {
-      expect(woken()).toEqual([]);
+      expect(await woken()).toEqual([]);
       const [ending] = worker.underWay;
       worker.release(ending as string);
-      await expect.poll(() => enqueued.length).toBe(1);
+      await expect.poll(() => told.size).toBe(1);
       // It counts from the moment that it was let in, whenever a worker takes it.
       expect((await rowsOf(id)).find((row) => row.id === next)).toMatchObject({
         waits_for: null,
         status: 'queued',
         started_at: expect.any(Date) as Date,
       });
-      expect(woken()).toEqual([next]);
+      expect(await woken()).toEqual([next]);
       await worker.take([next]);
     }
     for (const open of worker.underWay) worker.release(open);
@@ -322,10 +330,10 @@ describe('a line of held runs', () => {
     const ids = await accept(tenantId, id, 60);
     const worker = new Worker();
     const loop = async () => {
-      for (const runId of woken()) unawaited(worker.engine.execute(runId, never));
+      for (const runId of await woken()) unawaited(worker.execute(runId));
       for (const runId of worker.underWay) if (Math.random() < 0.5) worker.release(runId);
     };
-    for (const runId of ids) unawaited(worker.engine.execute(runId, never));
+    for (const runId of ids) unawaited(worker.execute(runId));
     const timer = setInterval(() => unawaited(loop()), 5);
     await expect.poll(async () => (await rowsOf(id)).filter(({ status }) => status === 'succeeded').length).toBe(60);
     clearInterval(timer);
@@ -346,13 +354,13 @@ describe('a line of held runs', () => {
     await worker.take([first as string]);
     worker.release(first as string);
     await worker.done.get(first as string);
-    expect(woken()).toEqual([]);
+    expect(await woken()).toEqual([]);
     expect((await rowsOf(id)).find((row) => row.id === later)).toMatchObject({
       started_at: null,
       waits_for: null,
       status: 'queued',
     });
-    await worker.engine.execute(later as string, never);
+    await worker.execute(later as string);
     expect((await rowsOf(id)).find((row) => row.id === later)).toMatchObject({ started_at: null, status: 'queued' });
   });
 
@@ -363,17 +371,17 @@ describe('a line of held runs', () => {
     const worker = new Worker();
     const runs = runService();
     await worker.take(ids);
-    enqueued.splice(0);
+    told.clear();
     const [underWay] = worker.underWay;
     const [next, last] = ids.filter((runId) => runId !== underWay);
     await runs.cancel(tenantId, next as string, { actor: 'user:test', environment: 'live' });
-    expect(enqueued).toEqual([]);
+    expect([...told]).toEqual([]);
     expect((await rowsOf(id)).find((row) => row.id === last)).toMatchObject({
       waits_for: 'max_concurrent_runs',
       wake_at: null,
     });
     await runs.cancel(tenantId, underWay as string, { actor: 'user:test', environment: 'live' });
-    expect(woken()).toEqual([last]);
+    expect(await woken()).toEqual([last]);
   });
 
   test('moves on when its limit is raised or taken away, and only as far', async () => {
@@ -390,8 +398,8 @@ describe('a line of held runs', () => {
         ]);
         return reopenLines(tx, tenantId, id);
       });
-      await worker.take(woken());
-      await worker.take(woken());
+      await worker.take(await woken());
+      await worker.take(await woken());
     };
     await change(JSON.stringify({ maxConcurrentRuns: 3, onLimit: 'queue' }));
     expect(worker.underWay.length).toBe(3);
@@ -432,7 +440,7 @@ describe('a line of held runs', () => {
       const worker = new Worker();
       await worker.take([first]);
       await limit(tenantId, id);
-      const claimed = await new Claims(db).claim(next);
+      const claimed = await claimRun(db, next);
       const judged = Promise.withResolvers<void>();
       const mayCommit = Promise.withResolvers<void>();
       const holding = db.workspace(tenantId, async (tx) => {
@@ -457,7 +465,7 @@ describe('a line of held runs', () => {
       mayCommit.resolve();
       expect(await holding).toBe(false);
       await worker.done.get(first);
-      expect(woken()).toEqual([next]);
+      expect(await woken()).toEqual([next]);
     });
 
     test('although the limit came before that end was committed', async () => {
@@ -496,9 +504,9 @@ describe('a line of held runs', () => {
     const worker = new Worker();
     for (const id of [lost, rightly]) await worker.take(await accept(tenantId, id, 3));
     const sweep = async () => {
-      enqueued.splice(0);
+      told.clear();
       await db.system((tx) => wakeForgottenLines(tx));
-      return woken();
+      return await woken();
     };
     expect(await sweep()).toEqual([]);
     // As if whoever ended had known of no limit.
@@ -539,9 +547,9 @@ describe('limits by time', () => {
       [id],
     );
     await database.query('update runs set wake_at = now() where id = $1', [held[0]?.id]);
-    enqueued.splice(0);
+    told.clear();
     await worker.take([held[0]?.id as string]);
-    expect(woken()).toEqual([held[1]?.id]);
+    expect(await woken()).toEqual([held[1]?.id]);
     expect(
       (await rowsOf(id))
         .filter(({ started_at }) => started_at === null)
@@ -596,9 +604,9 @@ describe('limits by time', () => {
       [tenantId],
     );
     await database.query('update runs set wake_at = now() where id = $1', [ofOne[2]]);
-    enqueued.splice(0);
+    told.clear();
     await worker.take([ofOne[2] as string]);
-    expect(woken()).toEqual([ofOther[0]]);
+    expect(await woken()).toEqual([ofOther[0]]);
     expect(await timers()).toEqual([[ofOther[1], 'max_runs_per_hour', true]]);
     for (const runId of worker.underWay) worker.release(runId);
   });
@@ -623,13 +631,14 @@ describe('limits by time', () => {
       ).map((row) => [row.id, row.wake_at]);
     const [timer] = await timers();
     expect(timer).toEqual([ofOne[1], expect.any(Date)]);
-    enqueued.splice(0);
+    told.clear();
     await runService().cancel(tenantId, ofOne[1] as string, { actor: 'user:test', environment: 'live' });
     expect(await timers()).toEqual([
       [ofOther[0], timer?.[1]],
       [ofOther[1], null],
     ]);
-    expect(enqueued.map(({ data, notBefore }) => [data.runId, notBefore])).toEqual([[ofOther[0], timer?.[1]]]);
+    // Workers look for runs that become due at a time.
+    expect([...told]).toEqual([]);
     worker.release(ofOne[0] as string);
   });
 
@@ -748,7 +757,7 @@ test('10,000 held runs are no work for the sweeps, and their line moves on as qu
       for (let beat = 0; beat < 20; beat += 1) {
         expect(await repairRuns(db)).toEqual([]);
         await db.system((tx) => wakeForgottenLines(tx));
-        expect(enqueued).toEqual([]);
+        expect([...told]).toEqual([]);
       }
     }),
     // Far from 20 times the 10,000; PostgreSQL may look through some pages for itself meanwhile.
@@ -757,7 +766,7 @@ test('10,000 held runs are no work for the sweeps, and their line moves on as qu
     worker.release(first as string);
     await worker.done.get(first as string);
   });
-  expect(woken()).toEqual([second]);
+  expect(await woken()).toEqual([second]);
   // Far from the 10,000; PostgreSQL may look through a page or two for itself meanwhile.
   expect(read).toBeLessThan(1_000);
   worker.release(second as string);

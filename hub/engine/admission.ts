@@ -3,8 +3,7 @@ import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { lockLine, lockWorkflowLine } from './line-locks.ts';
 import { countStarts, readRules, roomOf } from './line-room.ts';
 import type { Line, Room } from './line-room.ts';
-import { enqueueRun, outboxText } from './run-jobs.ts';
-import type { RunJobRow } from './run-jobs.ts';
+import { isSoonText } from './wake-runs.ts';
 
 /**
  * Lets runs begin as the limits of their workflow and the policy of their workspace say. Runs that must wait stand in the line of
@@ -132,7 +131,7 @@ async function begin(
   claimed: ClaimedForAdmission | null,
 ): Promise<string[]> {
   noteWorkspaceChange(tx, tenantId);
-  const { rows } = await tx.query<RunJobRow>(
+  const { rows } = await tx.query<{ id: string }>(
     'begin_held',
     `WITH line AS MATERIALIZED (
        SELECT id, row_number() OVER (ORDER BY id) AS place FROM (
@@ -146,15 +145,13 @@ async function begin(
          status = CASE WHEN runs.id = $4::uuid THEN 'running' ELSE status END,
          lease_expires_at = CASE WHEN runs.id = $4::uuid THEN now() + make_interval(secs => $5) END,
          wake_count = wake_count + CASE WHEN runs.id = $4::uuid THEN 0 ELSE 1 END
-       FROM first WHERE runs.id = first.id RETURNING runs.id, runs.tenant_id, runs.wake_count
-     ), promised AS (
-       ${outboxText('SELECT id AS run_id, tenant_id, wake_count, NULL::timestamptz AS not_before FROM begun WHERE id IS DISTINCT FROM $4::uuid')}
+       FROM first WHERE runs.id = first.id RETURNING runs.id
      )
-     SELECT begun.id AS run_id, begun.tenant_id, promised.outbox_id, promised.job_id FROM begun LEFT JOIN promised ON promised.run_id = begun.id::text ORDER BY begun.id`,
+     SELECT id FROM begun ORDER BY id`,
     [tenantId, workflowId, count, claimed?.id ?? null, claimed?.leaseSeconds ?? 0, environment],
   );
-  for (const row of rows) enqueueRun(tx, row);
-  return rows.map(({ run_id: runId }) => runId);
+  if (rows.some(({ id }) => id !== claimed?.id)) tx.wakeWorkers(tenantId);
+  return rows.map(({ id }) => id);
 }
 
 /**
@@ -167,7 +164,7 @@ async function holdFirst(
   { tenantId, workflowId, environment }: Line,
   { hold, moreAt }: Room,
 ): Promise<boolean> {
-  const { rows } = await tx.query<RunJobRow>(
+  const { rows } = await tx.query<{ is_soon: boolean }>(
     'hold_first',
     `WITH first AS (
        SELECT id, CASE WHEN $3 = 'max_runs_per_hour' AND EXISTS (SELECT 1 FROM runs o WHERE o.tenant_id = $1 AND o.environment = $5 AND o.waits_for = 'max_runs_per_hour' AND o.wake_at IS NOT NULL AND o.workflow_id <> $2)
@@ -175,18 +172,16 @@ async function holdFirst(
        FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND environment = $5 AND waits_for IS NOT NULL ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
      ), held AS (
        UPDATE runs SET waits_for = $3, wake_at = first.at, lease_expires_at = NULL, wake_count = wake_count + CASE WHEN first.at IS NULL THEN 0 ELSE 1 END
-       FROM first WHERE runs.id = first.id AND (runs.waits_for <> $3 OR runs.wake_at IS DISTINCT FROM first.at) RETURNING runs.id, runs.wake_count, runs.wake_at
+       FROM first WHERE runs.id = first.id AND (runs.waits_for <> $3 OR runs.wake_at IS DISTINCT FROM first.at) RETURNING ${isSoonText} AS is_soon
      ), overtaken AS (
        SELECT r.id FROM runs r WHERE r.id = (SELECT id FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND environment = $5 AND waits_for IS NOT NULL ORDER BY id OFFSET 1 LIMIT 1)
          AND r.waits_for <> 'earlier_runs' AND r.lease_expires_at IS NULL FOR UPDATE SKIP LOCKED
      ), demoted AS (
        UPDATE runs SET waits_for = 'earlier_runs', wake_at = NULL FROM overtaken WHERE runs.id = overtaken.id
-     ), promised AS (
-       ${outboxText('SELECT id AS run_id, $1::uuid AS tenant_id, wake_count, wake_at AS not_before FROM held WHERE wake_at IS NOT NULL')}
      )
-     SELECT first.id AS run_id, $1::uuid AS tenant_id, promised.outbox_id, promised.job_id, $4::timestamptz AS not_before FROM first LEFT JOIN promised ON true`,
+     SELECT coalesce(held.is_soon, false) AS is_soon FROM first LEFT JOIN held ON true`,
     [tenantId, workflowId, hold, moreAt, environment],
   );
-  for (const row of rows) enqueueRun(tx, row);
+  if (rows.some((row) => row.is_soon)) tx.wakeWorkers(tenantId);
   return rows.length === 0;
 }

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../shared/contract/define.ts';
+import { executeRun } from '../../test/fixtures/claim-run.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
@@ -160,7 +161,7 @@ async function waitForCommand() {
   const memory = newMemory();
   const navigate = `TOOL_CALL:browser.navigate|${JSON.stringify({ nodeId, url: 'https://example.org/pay' })}`;
   const engine = engineOf([large, ...nodeSkills()], ['TOOL_CALL:test.large|{}', navigate], memory);
-  await engine.execute(runId, never);
+  await executeRun(engine, db, runId, never);
   expect(await stepOf(runId)).toMatchObject({ wait: { kind: 'node_command' } });
   const [command] = await database.query<{ id: string }>('select id from node_commands where run_id = $1', [runId]);
   return { nodeId, runId, memory, engine, commandId: command?.id as string };
@@ -190,11 +191,11 @@ test('a retried agent takes the answer of the node command that it waited for, a
   {
     using _full = fill(memory);
     await wake(runId);
-    await engine.execute(runId, never);
+    await executeRun(engine, db, runId, never);
   }
   expect(await stepOf(runId)).toMatchObject({ error: { code: 'out_of_memory' }, wait: { kind: 'retry' } });
   await wake(runId);
-  await engine.execute(runId, never);
+  await executeRun(engine, db, runId, never);
   expect(await database.query('select status from node_commands where run_id = $1', [runId])).toEqual([
     { status: 'succeeded' },
   ]);
@@ -207,15 +208,15 @@ test('a late result of a node command reopens the run whose retried agent failed
   {
     using _full = fill(memory);
     await wake(runId);
-    await engine.execute(runId, never);
+    await executeRun(engine, db, runId, never);
   }
   expect(await stepOf(runId)).toMatchObject({ attempts: 1, wait: { kind: 'retry' } });
   await wake(runId);
-  await engine.execute(runId, never);
+  await executeRun(engine, db, runId, never);
   expect(await stepOf(runId)).toMatchObject({ status: 'failed', attempts: 2, error: { code: 'outcome_unknown' } });
   expect(await db.workspace(tenantId, (tx) => extendLeases(tx, nodeId, [commandId]))).toEqual([]);
   await takeLate(nodeId, commandId);
-  await engine.execute(runId, never);
+  await executeRun(engine, db, runId, never);
   expect(await stepOf(runId)).toMatchObject({ status: 'succeeded', attempts: 2 });
 });
 
@@ -225,11 +226,11 @@ test('a late result of a node command continues the agent that waits for its nex
   {
     using _full = fill(memory);
     await wake(runId);
-    await engine.execute(runId, never);
+    await executeRun(engine, db, runId, never);
   }
   expect(await stepOf(runId)).toMatchObject({ wait: { kind: 'retry', of: { kind: 'node_command' } } });
   await takeLate(nodeId, commandId);
-  await engine.execute(runId, never);
+  await executeRun(engine, db, runId, never);
   expect(await stepOf(runId)).toMatchObject({ status: 'succeeded', attempts: 1 });
 });
 
@@ -253,9 +254,7 @@ test('a tool call of an earlier attempt keeps the number of the attempt that its
   const runId = await accept();
   const died = new AbortController();
   const answers = ['TOOL_CALL:test.large|{}', 'TOOL_CALL:test.keyed|{}'];
-  const first = engineOf([large, keyed], answers)
-    .execute(runId, died.signal)
-    .catch(() => undefined);
+  const first = executeRun(engineOf([large, keyed], answers), db, runId, died.signal).catch(() => undefined);
   await until(
     () => attempts.length === 1,
     () => 'the tool was not called',
@@ -270,11 +269,11 @@ test('a tool call of an earlier attempt keeps the number of the attempt that its
   const second = engineOf([large, keyed], answers, memory);
   {
     using _full = fill(memory);
-    await second.execute(runId, never);
+    await executeRun(second, db, runId, never);
   }
   expect(await stepOf(runId)).toMatchObject({ error: { code: 'out_of_memory' } });
   await wake(runId);
-  await second.execute(runId, never);
+  await executeRun(second, db, runId, never);
   expect(await stepOf(runId)).toMatchObject({ status: 'succeeded', attempts: 2 });
   // The call keeps the attempt in its key.
   expect(attempts).toEqual([
@@ -292,13 +291,13 @@ test('an agent whose acting command was interrupted fails, and sends the command
   const runId = await accept();
   const navigate = `TOOL_CALL:browser.navigate|${JSON.stringify({ nodeId, url: 'https://example.org/pay' })}`;
   const engine = engineOf(nodeSkills(), [navigate, navigate]);
-  await engine.execute(runId, never);
+  await executeRun(engine, db, runId, never);
   await database.query(
     `update node_commands set status = 'failed', error = '{"code":"interrupted","message":"It was ended after 2.0 s."}', finished_at = now() where run_id = $1`,
     [runId],
   );
   await wake(runId);
-  await engine.execute(runId, never);
+  await executeRun(engine, db, runId, never);
   expect(await database.query('select status from node_commands where run_id = $1', [runId])).toHaveLength(1);
   expect(await stepOf(runId)).toMatchObject({ status: 'failed', attempts: 1, error: { code: 'interrupted' } });
 });
@@ -313,10 +312,10 @@ test('a once tool whose result could not be written is in doubt for the next try
     'create trigger fail_receipt before update on effects for each row execute function fail_receipt()',
   );
   const engine = engineOf([skill], ['TOOL_CALL:test.once|{}']);
-  await engine.execute(runId, never);
+  await executeRun(engine, db, runId, never);
   await database.query('drop trigger fail_receipt on effects');
   await wake(runId);
-  await engine.execute(runId, never);
+  await executeRun(engine, db, runId, never);
   expect(seen.calls).toBe(1);
   expect(await stepOf(runId)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
 });
@@ -327,9 +326,7 @@ test('a once tool of a worker that died is in doubt, also after a try that faile
   const runId = await accept();
   const answers = ['TOOL_CALL:test.large|{}', 'TOOL_CALL:test.once|{}'];
   const died = new AbortController();
-  const first = engineOf([large, skill], answers)
-    .execute(runId, died.signal)
-    .catch(() => undefined);
+  const first = executeRun(engineOf([large, skill], answers), db, runId, died.signal).catch(() => undefined);
   await until(
     () => seen.calls === 1,
     () => 'the tool was not called',
@@ -344,12 +341,12 @@ test('a once tool of a worker that died is in doubt, also after a try that faile
   const second = engineOf([large, skill], answers, memory);
   {
     using _full = fill(memory);
-    await second.execute(runId, never);
+    await executeRun(second, db, runId, never);
   }
   expect(await stepOf(runId)).toMatchObject({ error: { code: 'out_of_memory' } });
   await delay(10);
   await wake(runId);
-  await second.execute(runId, never);
+  await executeRun(second, db, runId, never);
   expect(seen.calls).toBe(1);
   expect(await stepOf(runId)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
 });

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { executeRun } from '../../test/fixtures/claim-run.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
@@ -190,7 +191,7 @@ function engineOf(memory: MemoryBudget, answers: string[] = []) {
       seen.isReleased = true;
     },
   };
-  return { seen, execute: (runId: string) => engine.execute(runId, never, place) };
+  return { seen, execute: (runId: string) => executeRun(engine, db, runId, never, place) };
 }
 
 const newMemory = (waitMs = 60_000) => new MemoryBudget({ limitBytes: 16 * mib, waitMs, largestPart: 1 / 2 });

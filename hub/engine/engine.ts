@@ -7,7 +7,7 @@ import { background } from '../platform/process/background.ts';
 import { admitWaitingRuns } from './admission.ts';
 import { admitClaimed } from './admit-claimed.ts';
 import { refuseOpenCall } from './agent-state.ts';
-import { Claims } from './claims.ts';
+import { VersionSteps } from './claim-runs.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun, Place } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
@@ -15,7 +15,6 @@ import { outputUses } from './output-uses.ts';
 import { ProgressWriter } from './progress.ts';
 import type { DoneStep } from './progress.ts';
 import { writeSunk } from './row-sink.ts';
-import { runTopic, wakeRuns } from './run-jobs.ts';
 import {
   assertOutputFits,
   outputBytesOf,
@@ -49,11 +48,11 @@ import {
 } from './store.ts';
 import type { ClaimedRun, Hold, RunAdvance, StepRecord, StepRow } from './store.ts';
 import { suspend } from './suspend.ts';
+import { runTopic, wakeRuns } from './wake-runs.ts';
+import { maxWaitMs } from './worker-pool.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
 const maxLostLeases = 5;
-/** How long what was read of a run as it was accepted may be relied on until it begins, in milliseconds. */
-const staleMs = 1_000;
 /** Ends of a process in the midst of its work on one step, after which the run is held to cause them. */
 const maxProcessDeaths = 2;
 const maxOutputTextLength = 200_000;
@@ -81,29 +80,27 @@ const unsharedPlace: Place = { outside: (work) => work(), release: () => undefin
 export class Engine {
   readonly #deps: EngineDependencies;
   readonly #progress: ProgressWriter;
-  readonly #claims: Claims;
+  readonly #versionSteps: VersionSteps;
 
   constructor(dependencies: EngineDependencies) {
     this.#deps = dependencies;
     this.#progress = new ProgressWriter(dependencies.db);
-    this.#claims = new Claims(dependencies.db);
+    this.#versionSteps = new VersionSteps(dependencies.db);
   }
 
   /**
-   * Moves a run on until it ends or waits; answers whether it was to be had.
-   * @param taken the id of a run to claim, or one that this process holds already.
+   * Executes a run that this process has a lease for, until it ends or waits.
    * @param shutdown aborts when this worker must go: the run is given back for another to take.
    * @param place what it may give to others while it waits for an answer from outside.
    */
-  async execute(taken: string | ClaimedRun, shutdown: AbortSignal, place: Place = unsharedPlace): Promise<boolean> {
-    if (typeof taken !== 'string' && performance.now() - (taken.held_since ?? 0) > staleMs) {
+  async execute(claimed: ClaimedRun, shutdown: AbortSignal, place: Place = unsharedPlace): Promise<void> {
+    if (performance.now() - (claimed.held_since ?? 0) > maxWaitMs) {
       // The run may have been cancelled, and its terms may have changed: the next claim reads them again.
-      await this.giveBack(taken);
-      return true;
+      await this.giveBack(claimed);
+      return;
     }
-    const claimed = typeof taken === 'string' ? await this.#claims.claim(taken) : taken;
-    if (claimed === null) return false;
     const runId = claimed.id;
+    await this.#versionSteps.complete(claimed);
     setAsideInput(claimed);
     const run = { ...claimed, steps: stepsOf(claimed) };
     const lost = new AbortController();
@@ -165,7 +162,6 @@ export class Engine {
     } finally {
       clearInterval(renewal);
     }
-    return true;
   }
 
   #through<Result>(runId: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
@@ -512,7 +508,7 @@ export class Engine {
     });
   }
 
-  /** Lets a run go until a time, with a job that wakes it then. */
+  /** Lets a run go until a time. */
   async #delay(
     held: HeldRun,
     index: number,
@@ -537,8 +533,8 @@ export class Engine {
 
   /** Gives a run that this process holds to others. Never rejects. */
   async giveBack(run: ClaimedRun): Promise<void> {
-    // A run without a step was accepted as begun, but no worker has begun it: the limits of then decide.
-    await this.#release(run, { isUnstarted: run.results.length === 0 });
+    // A run that started with its lease starts again with the next one, by the limits of then.
+    await this.#release(run, { isUnstarted: run.is_unstarted === true });
   }
 
   async #release(
@@ -546,7 +542,9 @@ export class Engine {
     { isUnstarted = false }: { isUnstarted?: boolean },
   ): Promise<void> {
     try {
-      await this.#deps.db.workspace(tenantId, (tx) => releaseRun(tx, { runId, fence }, tenantId, 0, { isUnstarted }));
+      await this.#deps.db.workspace(tenantId, (tx) => releaseRun(tx, { runId, fence }, tenantId, 0, { isUnstarted }), {
+        durable: false,
+      });
     } catch (error) {
       // Somebody else has it, or it has ended.
       if (error instanceof LeaseLost) return;

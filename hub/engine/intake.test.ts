@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../shared/contract/define.ts';
+import { claimRun, executeRun } from '../../test/fixtures/claim-run.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
@@ -12,10 +13,8 @@ import { unawaited } from '../../test/fixtures/unawaited.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
-import type { OutboxJob } from '../platform/queue/queue.ts';
 import { logSkills } from '../products/automations/logs/skills.ts';
 import { findStartable } from '../products/automations/workflows/store.ts';
-import { Claims } from './claims.ts';
 import { Engine } from './engine.ts';
 import { RunIntake } from './intake.ts';
 import { endsLock, lockLine } from './line-locks.ts';
@@ -72,10 +71,10 @@ async function definitionOf(tenantId: string, id: string) {
   return found;
 }
 
-/** An intake with a worker that has room, what that was given, and the jobs that were enqueued since. */
+/** An intake with a worker that has room, what that was given, and the workspaces of which workers were told since. */
 function intakeWith(hasRoom = true) {
-  const jobs: OutboxJob[] = [];
-  db.onEnqueued((enqueued) => jobs.push(...enqueued));
+  const told: string[] = [];
+  db.onDue((tenantIds) => told.push(...tenantIds));
   const begun: ClaimedRun[] = [];
   const intake = new RunIntake(db);
   let kept = 0;
@@ -90,14 +89,14 @@ function intakeWith(hasRoom = true) {
       },
     };
   });
-  return { intake, jobs, begun, kept: () => kept };
+  return { intake, told, begun, kept: () => kept };
 }
 
 const start = { trigger: { type: 'manual' }, context: null, payload: null, environment: 'live' } as const;
 const rowOf = async (runId: string) =>
   (
     await database.query<Record<string, unknown>>(
-      "select status, fence::text, lease_expires_at > now() as leased, started_at is not null as started, (select count(*)::int from outbox o where o.job_id like 'run-' || r.id || '-%') as promised from runs r where id = $1",
+      'select status, fence::text, lease_expires_at > now() as leased, started_at is not null as started from runs r where id = $1',
       [runId],
     )
   )[0];
@@ -152,7 +151,7 @@ test('a start that waits for a lock keeps no other of its workspace from startin
 test('a run for which this process has room is its own from the first moment, and many of them are one statement', async () => {
   const tenantId = await workspace();
   const definition = await definitionOf(tenantId, await workflow(tenantId));
-  const { intake, jobs, begun, kept } = intakeWith();
+  const { intake, told, begun, kept } = intakeWith();
   using recorder = new StatementRecorder(100);
   const payload = { z: 1, aa: [1.5, 'ä'], nested: { b: null } };
   const accepted = await Promise.all(
@@ -161,22 +160,23 @@ test('a run for which this process has room is its own from the first moment, an
   expect(recorder.statements.filter(({ name }) => name === 'accept_runs')).toMatchObject([
     { role: 'outrigger_app', tenantId },
   ]);
-  expect([jobs, begun.length, kept()]).toEqual([[], 20, 0]);
+  expect([told, begun.length, kept()]).toEqual([[], 20, 0]);
   for (const run of accepted)
     expect(await rowOf(run?.runId as string)).toEqual({
       status: 'running',
       fence: '1',
       leased: true,
       started: true,
-      promised: 0,
     });
   // What a worker has in hand is what any other would have claimed.
   const [run] = begun as [ClaimedRun];
-  await db.workspace(tenantId, (tx) => releaseRun(tx, { runId: run.id, fence: run.fence }, tenantId, 0));
-  const { steps, workflow_version: version, ...claimed } = (await new Claims(db).claim(run.id)) as ClaimedRun;
+  await db.workspace(tenantId, (tx) =>
+    releaseRun(tx, { runId: run.id, fence: run.fence }, tenantId, 0, { isUnstarted: true }),
+  );
+  const { steps, held_since: _claimedAt, ...claimed } = (await claimRun(db, run.id)) as ClaimedRun;
   const { steps: ownSteps, held_since: since, ...own } = run;
-  expect([version, typeof since]).toEqual([1, 'number']);
-  expect(own).toEqual({ ...claimed, fence: '1', wake_count: 0 });
+  expect(typeof since).toBe('number');
+  expect(own).toEqual({ ...claimed, fence: '1', wake_count: 0, started_at: own.queued_at });
   expect(claimed.fence).not.toBe(own.fence);
   expect(JSON.stringify(own.payload)).toBe(JSON.stringify(claimed.payload));
   expect(ownSteps).toEqual(steps);
@@ -192,22 +192,22 @@ test.each([
   const tenantId = await workspace();
   const id = await workflow(tenantId);
   await database.query(gate, [tenantId]);
-  const { intake, jobs, begun, kept } = intakeWith();
+  const { intake, told, begun, kept } = intakeWith();
   const accepted = await intake.accept({ definition: await definitionOf(tenantId, id), ...start });
   const { runId } = accepted as { runId: string };
-  expect(await rowOf(runId)).toMatchObject({ status: 'queued', fence: '0', started: false, promised: 1 });
-  expect([begun, jobs.map(({ data }) => data), kept()]).toEqual([[], [{ runId, tenantId }], 0]);
+  expect(await rowOf(runId)).toMatchObject({ status: 'queued', fence: '0', started: false });
+  expect([begun, told, kept()]).toEqual([[], [tenantId], 0]);
 });
 
 test('a run for which no worker of this process has room is queued, with its wake-up', async () => {
   const tenantId = await workspace();
-  const { intake, jobs } = intakeWith(false);
+  const { intake, told } = intakeWith(false);
   const accepted = await intake.accept({
     definition: await definitionOf(tenantId, await workflow(tenantId)),
     ...start,
   });
-  expect(await rowOf(accepted?.runId as string)).toMatchObject({ status: 'queued', started: false, promised: 1 });
-  expect(jobs).toHaveLength(1);
+  expect(await rowOf(accepted?.runId as string)).toMatchObject({ status: 'queued', started: false });
+  expect(told).toEqual([tenantId]);
 });
 
 test.each([
@@ -540,8 +540,8 @@ test('a run that waited long for its place is read anew before it begins: it may
   const engine = engineWith([skill]);
   await Promise.all([engine.execute(cancelled, never), engine.execute(other, never)]);
   expect(calls).toBe(0);
-  expect(await rowOf(other.id)).toMatchObject({ status: 'queued', leased: null, started: false, promised: 1 });
-  expect(await engine.execute(other.id, never)).toBe(true);
+  expect(await rowOf(other.id)).toMatchObject({ status: 'queued', leased: null, started: false });
+  expect(await executeRun(engine, db, other.id, never)).toBe(true);
   expect([calls, await rowOf(other.id)]).toMatchObject([1, { status: 'succeeded' }]);
 });
 
@@ -557,7 +557,7 @@ test('a run that waited long for a worker of this process starts under the limit
   );
   const engine = engineWith(logSkills());
   await engine.execute({ ...(begun[0] as ClaimedRun), held_since: performance.now() - 2_000 }, never);
-  await engine.execute(runId, never);
+  await executeRun(engine, db, runId, never);
   expect(await rowOf(runId)).toMatchObject({ status: 'queued', started: false, leased: null });
   expect(await linesOf(tenantId)).toEqual([]);
 });

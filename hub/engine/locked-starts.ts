@@ -36,6 +36,7 @@ export function begunRun(
     id: runId,
     tenant_id: definition.tenant_id,
     workflow_id: definition.id,
+    workflow_version: definition.version,
     environment,
     trigger: stored.trigger,
     context,
@@ -61,6 +62,7 @@ export function begunRun(
     pack_grants,
     entitlements,
     held_since: performance.now(),
+    is_unstarted: true,
   };
 }
 

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../shared/contract/define.ts';
+import { executeRun } from '../../test/fixtures/claim-run.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
@@ -162,7 +163,7 @@ test.each(['write_intents', 'advance_all_runs'])(
     const log = (message: string) => ({ type: 'log', message, level: 'info' });
     const runId = await accept([log('before'), { type: 'skill', skillId: calling.id, input: {} }, log('after')]);
     const { db: breaking, broke } = breakingAfter(statement);
-    await engineOn(breaking, [...logSkills(), calling]).execute(runId, never);
+    await executeRun(engineOn(breaking, [...logSkills(), calling]), db, runId, never);
     expect([broke(), calls, await statusOf(runId)]).toEqual([true, 1, 'succeeded']);
     const lines = await database.query<{ message: string }>(
       'select message from run_logs where run_id = $1 order by step_index, id',
@@ -180,7 +181,7 @@ test('the end of a run whose connection breaks after the commit of that end is p
   const published: unknown[] = [];
   using _published = events.subscribe(`run:${runId}`, ({ status }) => void published.push(status));
   const { db: breaking, broke } = breakingAfter('advance_all_runs');
-  await engineOn(breaking, logSkills()).execute(runId, never);
+  await executeRun(engineOn(breaking, logSkills()), db, runId, never);
   expect([broke(), await statusOf(runId), published]).toEqual([true, 'succeeded', ['succeeded']]);
 });
 
@@ -213,7 +214,7 @@ test('a command that was leased to a poll as its run let go, and of which nobody
   commands.waitingPolls.add(poll);
   let told = 0;
   using _told = events.subscribe(`node:${nodeId}`, () => void (told += 1));
-  await engineOn(breaking, nodeSkills(), { nodes: nodePort(commands, 15) }).execute(runId, never);
+  await executeRun(engineOn(breaking, nodeSkills(), { nodes: nodePort(commands, 15) }), db, runId, never);
   expect([broke(), poll.isReserved, delivered, told]).toEqual([true, true, [], 1]);
   expect(
     await database.query('select status, lease_expires_at as lease from node_commands where run_id = $1', [runId]),
@@ -243,7 +244,7 @@ test('a tool result of an agent is written once when the connection breaks while
       },
     },
   });
-  await engine.execute(runId, never);
+  await executeRun(engine, db, runId, never);
   await settled();
   expect([broke(), turns, await statusOf(runId)]).toEqual([true, 2, 'succeeded']);
   expect(await database.query('select message from run_logs where run_id = $1', [runId])).toEqual([

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../shared/contract/define.ts';
 import { AppError } from '../../shared/errors.ts';
+import { executeRun } from '../../test/fixtures/claim-run.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
@@ -159,7 +160,7 @@ test.each(['pure', 'keyed', 'once'] as const)(
       },
     });
     const runId = await accept([call(skill.id)]);
-    const execution = engineWith(skill).execute(runId, never);
+    const execution = executeRun(engineWith(skill), db, runId, never);
     await reached.promise;
     const unlock = await lockTable('run_steps');
     go.resolve();
@@ -197,7 +198,7 @@ test('an outcome is dropped when somebody else has taken the run meanwhile', asy
     },
   });
   const runId = await accept([call(skill.id)]);
-  const execution = engineWith(skill).execute(runId, never);
+  const execution = executeRun(engineWith(skill), db, runId, never);
   await reached.promise;
   const unlock = await lockTable('run_steps');
   go.resolve();
@@ -265,7 +266,7 @@ test.each(['pure', 'keyed', 'once'] as const)(
       skills: { find: (id) => skills.find((skill) => skill.id === id), list: () => skills },
     });
     const runId = await accept(['test.writes', 'test.writes', 'test.pauses', 'test.last'].map(call));
-    const execution = engine.execute(runId, never);
+    const execution = executeRun(engine, db, runId, never);
     await paused.promise;
     // The state after a crash that undoes the latest commits of the run.
     await database.query('UPDATE runs SET next_step = 1 WHERE id = $1', [runId]);
@@ -275,7 +276,7 @@ test.each(['pure', 'keyed', 'once'] as const)(
     await execution;
     // The run is released: an expired lease would delay it and count as a lost worker.
     expect(await stateOf(runId)).toMatchObject({ status: 'running', lease_expires_at: null, lost_leases: 0 });
-    await engine.execute(runId, never);
+    await executeRun(engine, db, runId, never);
     expect(await stateOf(runId)).toMatchObject({ status: 'succeeded', error: null });
     expect(await database.query('select index from run_steps where run_id = $1 order by index', [runId])).toEqual(
       [0, 1, 2, 3].map((index) => ({ index })),
@@ -306,7 +307,7 @@ test('what a skill writes with its step fails the step by name, at once and with
     }),
   });
   const runId = await accept([call(skill.id)]);
-  await engineWith(skill).execute(runId, never);
+  await executeRun(engineWith(skill), db, runId, never);
   expect(await stateOf(runId)).toMatchObject({
     status: 'failed',
     lost_leases: 0,
@@ -320,7 +321,7 @@ test('a run that is woken between its look and its wait goes on at once', async 
   const childId = await accept([{ type: 'log', message: 'x' }]);
   const startChild: EngineDependencies['startChild'] = async () => ({ runId: childId });
   const runId = await accept([{ type: 'skill', skillId: skill.id, input: { workflowId: newId() } }]);
-  await engineWith(skill, { startChild }).execute(runId, never);
+  await executeRun(engineWith(skill, { startChild }), db, runId, never);
   // The run looks by itself, sees its child still under way, and is told of the end before it waits again.
   await database.query('UPDATE runs SET wake_at = now() WHERE id = $1', [runId]);
   let hasLooked = false;
@@ -343,15 +344,20 @@ test('a run that is woken between its look and its wait goes on at once', async 
       };
     },
   });
-  const jobs: string[] = [];
-  db.onEnqueued((enqueued) => jobs.push(...enqueued.map(({ id }) => id)));
-  await engineWith(skill, {
-    startChild,
-    db: watched,
-  }).execute(runId, never);
+  const told: string[] = [];
+  db.onDue((tenantIds) => told.push(...tenantIds));
+  await executeRun(
+    engineWith(skill, {
+      startChild,
+      db: watched,
+    }),
+    db,
+    runId,
+    never,
+  );
   expect(hasLooked).toBe(true);
-  expect(jobs.length).toBe(2);
-  await engineWith(skill, { startChild }).execute(runId, never);
+  expect(told).toEqual([tenantId, tenantId]);
+  await executeRun(engineWith(skill, { startChild }), db, runId, never);
   expect(await stateOf(runId)).toMatchObject({ status: 'succeeded' });
 });
 
@@ -434,7 +440,7 @@ test('a message whose channel can not be looked up is in no doubt, and is sent o
   const { skill, step, calls } = await channelTo((response) => response.end('{}'));
   const runId = await accept([step]);
   const unlock = await lockTable('channels', 'ACCESS EXCLUSIVE');
-  const execution = engineWith(skill).execute(runId, never);
+  const execution = executeRun(engineWith(skill), db, runId, never);
   await expect.poll(() => blockedBy('channels')).toBe(1);
   await expect.poll(() => blockedBy('channels')).toBe(0);
   await expect.poll(() => blockedBy('channels')).toBe(1);
@@ -450,7 +456,7 @@ test('a message that its receiver refused is known to be refused, though the dat
   const reached = Promise.withResolvers<ServerResponse>();
   const { skill, step, calls } = await channelTo(reached.resolve);
   const runId = await accept([step]);
-  const execution = engineWith(skill).execute(runId, never);
+  const execution = executeRun(engineWith(skill), db, runId, never);
   const response = await reached.promise;
   const unlock = await lockTable('messages');
   response.writeHead(400).end('{}');

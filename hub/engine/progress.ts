@@ -6,10 +6,10 @@ import { commitBehind } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { endsLock } from './line-locks.ts';
 import { writeSunk } from './row-sink.ts';
-import { runRowsTopic } from './run-jobs.ts';
 import type { SunkRow } from './skill.ts';
 import { attemptStartText, publishEnd } from './store.ts';
 import type { CallKey, CalledWith, Hold, Intent, RunAdvance, StepRecord } from './store.ts';
+import { runRowsTopic } from './wake-runs.ts';
 
 /** Over 300 lines: the statements of one transaction, and the two ways to send them, are checked side by side. */
 

@@ -1,8 +1,8 @@
 import type { Transaction } from '../platform/db/database.ts';
 import type { Reservation } from './locked-starts.ts';
-import { wakeRun } from './run-jobs.ts';
 import { claimWaitingRun } from './store.ts';
 import type { ClaimedRun } from './store.ts';
+import { wakeRun } from './wake-runs.ts';
 
 /**
  * Has one run go on, in the transaction that writes what it waited for: held by this process at once where a worker of it has room, so

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import type { JsonObject } from '../../shared/json.ts';
+import { claimRun, executeRun } from '../../test/fixtures/claim-run.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
@@ -14,7 +15,6 @@ import type { Transaction, TransactionOptions } from '../platform/db/database.ts
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
 import { MemoryBudget } from '../platform/process/memory-budget.ts';
-import { Claims } from './claims.ts';
 import { Engine } from './engine.ts';
 import type { EngineDependencies } from './held-run.ts';
 import { acceptRun } from './index.ts';
@@ -106,7 +106,7 @@ describe('the outputs of a run', () => {
     const runId = await accept(
       Array.from({ length: 20 }, (_unused, index) => ({ id: `s${index}`, input: { kib: 4000 } })),
     );
-    await engine().execute(runId, never);
+    await executeRun(engine(), db, runId, never);
     const [run] = await database.query<{ status: string; error: { code: string; message: string; stepIndex: number } }>(
       'select status, error from runs where id = $1',
       [runId],
@@ -126,9 +126,9 @@ describe('the outputs of a run', () => {
       { delaySeconds: 3600, input: { kib: 4000 } },
       { input: { kib: 4000 } },
     ]);
-    await engine().execute(runId, never);
+    await executeRun(engine(), db, runId, never);
     await wake(runId);
-    await engine().execute(runId, never);
+    await executeRun(engine(), db, runId, never);
     expect(
       (
         await database.query<{ error: { code: string; stepIndex: number } }>('select error from runs where id = $1', [
@@ -146,9 +146,9 @@ describe('the outputs of a run', () => {
       { delaySeconds: 3600, input: { see: '{{steps.one.outputText}} {{steps.two.status}} {{last.outputText}}' } },
       { input: { see: '{{steps.one.output.text}}' } },
     ]);
-    await engine().execute(runId, never);
+    await executeRun(engine(), db, runId, never);
     await wake(runId);
-    const claimed = await new Claims(db).claim(runId);
+    const claimed = await claimRun(db, runId);
     expect(
       claimed?.results.map(({ output, output_text: text, output_bytes: bytes }) => [output, text, bytes > 0]),
     ).toEqual([
@@ -157,7 +157,7 @@ describe('the outputs of a run', () => {
       [null, null, false],
     ]);
     await wake(runId);
-    await engine().execute(runId, never);
+    await executeRun(engine(), db, runId, never);
     expect(seen).toEqual(['2 KiB succeeded 3 KiB', 'x'.repeat(2048)]);
   });
 
@@ -177,7 +177,7 @@ describe('the outputs of a run', () => {
     // Other workspaces use so much that the fourth step has to wait.
     const others = ['a', 'b', 'c', 'd'].map((tenant) => memory.open(tenant));
     for (const other of others) expect(other.tryResize(3.5 * 1024 * 1024)).toBe(true);
-    const ran = engine({ memory }).execute(runId, never);
+    const ran = executeRun(engine({ memory }), db, runId, never);
     await until(
       () => seen.length === 1,
       () => 'the third step did not run',
@@ -216,11 +216,11 @@ describe('the outputs of a run', () => {
           : ((Reflect.get(target, name) as (...args: unknown[]) => unknown).bind?.(target) ??
             Reflect.get(target, name)),
     });
-    const claimed = await new Claims(db).claim(runId);
+    const claimed = await claimRun(db, runId);
     expect([claimed?.payload, claimed?.unread_input]).toEqual([null, expect.any(Number)]);
     await wake(runId);
     seen.length = 0;
-    await engine({ db: spied }).execute(runId, never);
+    await executeRun(engine({ db: spied }), db, runId, never);
     expect(seen).toEqual([payload.p]);
     expect(queries.filter((label) => label === 'load_input')).toHaveLength(1);
     expect(await statusOf(runId)).toBe('succeeded');
@@ -235,18 +235,29 @@ describe('the outputs of a run', () => {
     for (const other of others) expect(other.tryResize(3.5 * 1024 * 1024)).toBe(true);
     let turns = 0;
     const ports = enginePorts(db);
-    const ran = engine({
-      memory,
-      agents: {
-        ...ports.agents,
-        findToolProfile: async () => ({ allow: ['*'], deny: [] }) as never,
-        generate: async () => {
-          turns += 1;
-          const text = turns < 4 ? `TOOL_CALL:${skill.id}|{"kib":1000}` : 'FINAL:made';
-          return { text, model: 'm', latencyMs: 1, usage: { inputTokens: 1, outputTokens: 1 }, attempts: [] } as never;
+    const ran = executeRun(
+      engine({
+        memory,
+        agents: {
+          ...ports.agents,
+          findToolProfile: async () => ({ allow: ['*'], deny: [] }) as never,
+          generate: async () => {
+            turns += 1;
+            const text = turns < 4 ? `TOOL_CALL:${skill.id}|{"kib":1000}` : 'FINAL:made';
+            return {
+              text,
+              model: 'm',
+              latencyMs: 1,
+              usage: { inputTokens: 1, outputTokens: 1 },
+              attempts: [],
+            } as never;
+          },
         },
-      },
-    }).execute(runId, never);
+      }),
+      db,
+      runId,
+      never,
+    );
     await until(
       () => turns >= 1,
       () => 'the model was not asked',
@@ -285,27 +296,38 @@ describe('the outputs of a run', () => {
     let isGranted = false;
     let turns = 0;
     const ports = enginePorts(db);
-    await engine({
-      memory,
-      agents: {
-        ...ports.agents,
-        findToolProfile: async () => ({ allow: ['*'], deny: [] }) as never,
-        generate: async () => {
-          turns += 1;
-          if (turns === 2) {
-            expect(other.tryResize(8 * 1024 * 1024)).toBe(true);
-            granted = waiting.resize(8 * 1024 * 1024, never).then(() => {
-              isGranted = true;
-              setTimeout(() => waiting[Symbol.dispose](), 100);
-            });
-          }
-          await delay(turns > 1 ? 300 : 0);
-          const text =
-            isGranted || turns > 30 ? 'FINAL:made' : `TOOL_CALL:${skill.id}|{"kib":${turns === 1 ? 3000 : 1}}`;
-          return { text, model: 'm', latencyMs: 1, usage: { inputTokens: 1, outputTokens: 1 }, attempts: [] } as never;
+    await executeRun(
+      engine({
+        memory,
+        agents: {
+          ...ports.agents,
+          findToolProfile: async () => ({ allow: ['*'], deny: [] }) as never,
+          generate: async () => {
+            turns += 1;
+            if (turns === 2) {
+              expect(other.tryResize(8 * 1024 * 1024)).toBe(true);
+              granted = waiting.resize(8 * 1024 * 1024, never).then(() => {
+                isGranted = true;
+                setTimeout(() => waiting[Symbol.dispose](), 100);
+              });
+            }
+            await delay(turns > 1 ? 300 : 0);
+            const text =
+              isGranted || turns > 30 ? 'FINAL:made' : `TOOL_CALL:${skill.id}|{"kib":${turns === 1 ? 3000 : 1}}`;
+            return {
+              text,
+              model: 'm',
+              latencyMs: 1,
+              usage: { inputTokens: 1, outputTokens: 1 },
+              attempts: [],
+            } as never;
+          },
         },
-      },
-    }).execute(runId, never);
+      }),
+      db,
+      runId,
+      never,
+    );
     await granted;
     expect(turns).toBeLessThan(30);
     expect(await statusOf(runId)).toBe('succeeded');

@@ -9,12 +9,11 @@ import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { idBefore, newId } from '../platform/ids.ts';
 import { currentTraceParent } from '../platform/observability/tracing/trace-context.ts';
 import { forgetEnd } from './rollups.ts';
-import { enqueueRun, insertOutbox, outboxText, runRowsTopic } from './run-jobs.ts';
-import type { RunJobRow } from './run-jobs.ts';
 import { requestersOf, starterOf } from './run-people.ts';
 import type { RunCaller } from './run-people.ts';
 import { flows, runs, runSteps, workflows } from './schema.ts';
 import type { RunRow, StepWait } from './schema.ts';
+import { runRowsTopic } from './wake-runs.ts';
 
 /** A run that a transaction has locked. */
 export interface LockedRun {
@@ -212,7 +211,7 @@ export async function insertRetries(
       ]),
     ],
   }));
-  const { rows } = await tx.query<RunJobRow>(
+  const { rows } = await tx.query<{ tenant_id: string }>(
     'insert_retries',
     `WITH given AS (
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, old_id uuid, flow_id uuid, from_step int, environment text, requested_by text[], trace_parent text, workflow_version int, payload jsonb, authored_by text[], ran_again_by text)
@@ -221,19 +220,19 @@ export async function insertRetries(
      ), run AS (
        INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, depth, requested_by, authored_by, trace_parent, attempt, next_step, wake_at, queued_at)
        SELECT g.id, r.tenant_id, r.workflow_id, coalesce(g.workflow_version, r.workflow_version), r.flow_id, 'queued', r.trigger || jsonb_build_object('ranAgainBy', g.ran_again_by), r.context, coalesce(g.payload, r.payload), g.environment, r.depth, g.requested_by, coalesce(g.authored_by, r.authored_by), g.trace_parent, r.attempt + 1, g.from_step, now(), now()
-       FROM given g JOIN runs r ON r.id = g.old_id
+       FROM given g JOIN runs r ON r.id = g.old_id RETURNING tenant_id
      ), step AS (
        INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, output, output_text, output_bytes, input, input_omitted, error, started_at, finished_at, retried_attempts, attempt_started_at)
        SELECT g.id, s.index, s.tenant_id, s.status, s.attempts, s.output, s.output_text, s.output_bytes, s.input, s.input_omitted, s.error, s.started_at, s.finished_at, s.retried_attempts, s.attempt_started_at
        FROM given g JOIN run_steps s ON s.run_id = g.old_id AND s.index < g.from_step
      )
-     ${outboxText('SELECT g.id AS run_id, r.tenant_id, 0 AS wake_count, NULL::timestamptz AS not_before FROM given g JOIN runs r ON r.id = g.old_id')}`,
+     SELECT tenant_id FROM run`,
     [JSON.stringify(prepared)],
   );
   if (rows.length !== retries.length) throw new Error('an attempt was not written whose flow is locked');
   for (const row of rows) {
     noteWorkspaceChange(tx, row.tenant_id);
-    enqueueRun(tx, row);
+    tx.wakeWorkers(row.tenant_id);
   }
   return new Map(prepared.map(({ old_id: oldId, id }) => [oldId, id]));
 }
@@ -269,7 +268,7 @@ export async function reopenRun(
 ): Promise<void> {
   noteWorkspaceChange(tx, tenantId);
   await forgetEnd(tx, tenantId, runId);
-  const [row] = await tx
+  await tx
     .update(runs)
     .set({
       status: 'running',
@@ -281,12 +280,10 @@ export async function reopenRun(
       leaseExpiresAt: null,
       lostLeases: 0,
     })
-    .where(eq(runs.id, runId))
-    .returning({ wakeCount: runs.wakeCount });
+    .where(eq(runs.id, runId));
   await tx
     .update(runSteps)
     .set({ status: 'running', wait, error: null, output: null, outputText: null, finishedAt: null })
     .where(and(eq(runSteps.runId, runId), eq(runSteps.index, stepIndex)));
-  const { wakeCount } = row as { wakeCount: number };
-  await insertOutbox(tx, { id: runId, tenantId, wakeCount }, null);
+  tx.wakeWorkers(tenantId);
 }

@@ -6,7 +6,6 @@ import type { WorkflowInputs } from '../../shared/inputs-schema.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import {
   bigint,
-  bigserial,
   boolean,
   index,
   integer,
@@ -229,7 +228,7 @@ export const runs = pgTable(
     leaseExpiresAt: instant('lease_expires_at'),
     wakeAt: instant('wake_at'),
     waitsFor: text('waits_for').$type<QueueReason>(),
-    /** Raised at each wake-up, so that each has a job id of its own. */
+    /** Raised at each wake-up: a worker that is about to have its run wait sees that it was woken meanwhile. */
     wakeCount: integer('wake_count').notNull().default(0),
     /** Leases in a row that ran out with their worker, without one step done: a run that kills its workers is ended. */
     lostLeases: integer('lost_leases').notNull().default(0),
@@ -387,22 +386,6 @@ export const effects = pgTable(
     receiptAt: instant('receipt_at'),
   },
   (table) => [primaryKey({ columns: [table.runId, table.stepIndex, table.attempt, table.call] }), ...policies()],
-);
-
-/** Jobs that were promised in a transaction and not yet handed to the queue. A row goes once the queue has the job. */
-export const outbox = pgTable(
-  'outbox',
-  {
-    id: bigserial('id', { mode: 'number' }).primaryKey(),
-    tenantId: hotTenantId(),
-    job: text('job').notNull(),
-    jobId: text('job_id').notNull(),
-    data: jsonb('data').$type<JsonObject>().notNull(),
-    notBefore: instant('not_before'),
-    createdAt: createdAt(),
-  },
-  // Where the queue was away for long, or the jobs were done without it, there are many.
-  (table) => [index('outbox_age').on(table.createdAt, table.id).concurrently(), ...policies()],
 );
 
 /** How the runs ended that finished in one slice of time; the sweep fills it once the slice is over. */

@@ -11,9 +11,9 @@ import { termColumns } from './definitions.ts';
 import type { RunTerms } from './definitions.ts';
 import { LeaseLost, StepFailure } from './failure.ts';
 import { endsLock } from './line-locks.ts';
-import { insertOutbox, runRowsTopic, runTopic } from './run-jobs.ts';
 import { lockRuns } from './run-rows.ts';
 import type { RunFailure, StepWait } from './schema.ts';
+import { runRowsTopic, runTopic } from './wake-runs.ts';
 import type { Visit } from './working-marks.ts';
 
 /**
@@ -52,6 +52,7 @@ export interface ClaimedRun extends RunTerms {
   id: string;
   tenant_id: string;
   workflow_id: string;
+  workflow_version: number;
   environment: 'live' | 'test';
   trigger: JsonObject;
   /** Null also while it is in the database only. */
@@ -77,8 +78,10 @@ export interface ClaimedRun extends RunTerms {
   started_at: Date | null;
   steps: Step[];
   results: StepRow[];
-  /** When this process accepted it, by `performance.now()`, if it did, and holds it since then. */
+  /** When this process got its lease, by `performance.now()`. */
   held_since?: number;
+  /** Whether it had not started when this process got its lease. */
+  is_unstarted?: boolean;
 }
 
 /** How a worker of this process holds a run, as SQL; $2 for how many seconds. */
@@ -491,7 +494,6 @@ export async function suspendRun(
   claimed: Pick<ClaimedRun, 'tenant_id' | 'wake_count'>,
   until: SuspendedUntil,
 ): Promise<void> {
-  const { runId } = hold;
   const { rows } = await tx.query<{ wake_count: number }>(
     'suspend_run',
     suspendText,
@@ -499,8 +501,7 @@ export async function suspendRun(
   );
   const row = rows[0];
   if (row === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');
-  if (row.wake_count !== claimed.wake_count)
-    await insertOutbox(tx, { id: runId, tenantId: claimed.tenant_id, wakeCount: row.wake_count }, null);
+  if (row.wake_count !== claimed.wake_count) tx.wakeWorkers(claimed.tenant_id);
 }
 
 /** Lets a held run go at once, for another worker to take, or after a wait; its holder, whose renewal may be on the way, holds it no more. @throws LeaseLost when somebody else has it. */
@@ -511,16 +512,16 @@ export async function releaseRun(
   afterSeconds: number,
   { isUnstarted = false }: { isUnstarted?: boolean } = {},
 ): Promise<void> {
-  const { rows } = await tx.query<{ wake_at: Date; wake_count: number }>(
+  const { rowCount } = await tx.query(
     'release_run',
-    `UPDATE runs SET fence = ${nextFence('fence')}, lease_expires_at = NULL, wake_at = now() + make_interval(secs => $3), wake_count = wake_count + 1,
+    `UPDATE runs SET fence = ${nextFence('fence')}, lease_expires_at = NULL, wake_at = CASE WHEN $3::float8 = 0 THEN greatest(least(wake_at, now()), now() - interval '30 seconds') ELSE now() + make_interval(secs => $3::float8) END, wake_count = wake_count + 1,
        status = CASE WHEN $4 THEN 'queued' ELSE status END, started_at = CASE WHEN $4 THEN NULL ELSE started_at END
-     WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING wake_at, wake_count`,
+     WHERE id = $1 AND fence = $2 AND (status = 'running' OR status = 'queued' AND lease_expires_at IS NOT NULL)`,
     [runId, fence, afterSeconds, isUnstarted],
   );
-  const row = rows[0];
-  if (row === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');
-  await insertOutbox(tx, { id: runId, tenantId, wakeCount: row.wake_count }, afterSeconds > 0 ? row.wake_at : null);
+  if (rowCount !== 1) throw new LeaseLost('the run was taken over, cancelled or ended');
+  // Workers find runs that become due later by themselves.
+  if (afterSeconds <= 1) tx.wakeWorkers(tenantId);
 }
 
 /** Names one call of a skill: a try of a step, or one call of an agent's tools within it. */

@@ -7,10 +7,10 @@ import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import { commandRequest, sendCommand } from './node-call.ts';
 import type { StepOutcome } from './outcome.ts';
-import { runTopic } from './run-jobs.ts';
 import { lockLimits } from './run-rows.ts';
 import type { StepWait } from './schema.ts';
 import { isSuspended, stepUnderWay, suspendAtOnce, suspendRun, writeStep } from './store.ts';
+import { runTopic } from './wake-runs.ts';
 
 /**
  * Suspends a run, and creates the command, approval or child run that it waits for in the same transaction.

@@ -1,33 +1,31 @@
 import type { Database } from '../platform/db/database.ts';
-import { enqueueRun, outboxText } from './run-jobs.ts';
-import type { RunJobRow } from './run-jobs.ts';
 import { renewalSeconds } from './store.ts';
 
 const repairBatch = 500;
 /**
  * Takes runs back from workers that let their lease run out, for others to take: the first one in a row at once, each further one a good while
  * later, so that a run which takes its workers down leaves time for the others. A run that merely waits for a worker is none of them: workers
- * look for those themselves. Two processes may do it at once: rows are taken with `skip locked`, and a job added twice is harmless.
+ * look for those themselves. Two processes may do it at once: rows are taken with `skip locked`.
  * @param options.endLeases false while workers may not have had the chance to renew theirs.
  * @returns the ids of the woken runs.
  */
 export async function repairRuns(db: Database, { endLeases = true } = {}): Promise<string[]> {
   return db.system(
     async (tx) => {
-      const { rows } = await tx.query<RunJobRow>(
+      const { rows } = await tx.query<{ id: string; tenant_id: string }>(
         'repair_runs',
         `WITH lost AS (
            SELECT id FROM runs WHERE $2 AND lease_expires_at < now() AND wake_at IS NOT NULL ORDER BY lease_expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
          ), repaired AS (
            UPDATE runs SET lease_expires_at = NULL, wake_count = wake_count + 1, lost_leases = lost_leases + 1,
              wake_at = now() + make_interval(secs => CASE WHEN lost_leases > 0 THEN least(60, 5 * power(3, least(lost_leases, 4) - 1)) ELSE 0 END)
-           FROM lost WHERE runs.id = lost.id RETURNING runs.id, runs.tenant_id, runs.wake_count, CASE WHEN runs.wake_at > now() THEN runs.wake_at END AS not_before
+           FROM lost WHERE runs.id = lost.id RETURNING runs.id, runs.tenant_id
          )
-         ${outboxText('SELECT id AS run_id, tenant_id, wake_count, not_before FROM repaired')}`,
+         SELECT * FROM repaired`,
         [repairBatch, endLeases],
       );
-      for (const row of rows) enqueueRun(tx, row);
-      return rows.map((row) => row.run_id);
+      for (const row of rows) tx.wakeWorkers(row.tenant_id);
+      return rows.map((row) => row.id);
     },
     { durable: false },
   );

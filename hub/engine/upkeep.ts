@@ -1,13 +1,12 @@
 import type { RowRetention } from '../platform/db/row-retention.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import type { PeriodicTask } from '../platform/process/periodic-tasks.ts';
-import type { Outbox } from './outbox.ts';
 import { rollUp } from './rollups.ts';
 import { LeaseWatch, repairRuns } from './sweeper.ts';
 import { wakeForgottenLines } from './wake-lines.ts';
 
-/** What keeps runs going: those that lost their worker, their job or their turn. */
-export function engineTasks({ db, logger }: Platform, outbox: Outbox): PeriodicTask[] {
+/** What keeps runs going: those that lost their worker or their turn. */
+export function engineTasks({ db, logger }: Platform): PeriodicTask[] {
   const leases = new LeaseWatch();
   return [
     {
@@ -16,10 +15,9 @@ export function engineTasks({ db, logger }: Platform, outbox: Outbox): PeriodicT
       run: async () => {
         const woken = await repairRuns(db, { endLeases: leases.mayEnd() });
         leases.looked();
-        if (woken.length > 0) logger.info({ runs: woken.length }, 'woke runs that had lost their worker or their job');
+        if (woken.length > 0) logger.info({ runs: woken.length }, 'woke runs that had lost their worker');
       },
     },
-    { name: 'outbox', everyMs: 1_000, run: (stopping) => outbox.sweep(stopping) },
     {
       name: 'held runs',
       everyMs: 30_000,
@@ -31,7 +29,7 @@ export function engineTasks({ db, logger }: Platform, outbox: Outbox): PeriodicT
 
 export const engineRetention: RowRetention = {
   // With a run go its steps, log lines, effects and commands.
-  ofWorkspaces: ['outbox', 'runs', 'flows'],
+  ofWorkspaces: ['runs', 'flows'],
   // Steps go with their runs, or whole months of them before their runs do.
   monthly: [{ table: 'run_steps', key: 'run_id' }],
   expiring: [

@@ -1,7 +1,5 @@
 import type { Transaction } from '../platform/db/database.ts';
 import { endsLock, lockLine } from './line-locks.ts';
-import { enqueueRun, outboxText } from './run-jobs.ts';
-import type { RunJobRow } from './run-jobs.ts';
 
 /**
  * Has the lines of a workflow, or of all workflows of a workspace, judged anew, in the transaction that changed what they are judged by.
@@ -42,7 +40,7 @@ async function wakeFirst(tx: Transaction, name: string, where: string, values: s
     values.length > 0 ? 'AND h.tenant_id = $1' : '',
     values.length > 1 ? 'AND h.workflow_id = $2' : '',
   ];
-  const { rows } = await tx.query<RunJobRow>(
+  const { rows } = await tx.query<{ tenant_id: string }>(
     name,
     `WITH RECURSIVE line AS (
        (SELECT tenant_id, workflow_id, environment, id FROM runs h WHERE waits_for IS NOT NULL ${byTenant} ${byWorkflow} ORDER BY tenant_id, workflow_id, environment, id LIMIT 1)
@@ -55,10 +53,10 @@ async function wakeFirst(tx: Transaction, name: string, where: string, values: s
        CROSS JOIN LATERAL (SELECT coalesce((w.limits->>'maxConcurrentRuns')::int, CASE WHEN w.trigger->'schedule'->>'overlap' = 'queue' THEN 1 END) AS most) m
        WHERE r.id = ANY(ARRAY(SELECT id FROM line)) AND r.waits_for IS NOT NULL AND ${where} FOR UPDATE OF r SKIP LOCKED
      ), woken AS (
-       UPDATE runs SET wake_at = now(), wake_count = wake_count + 1 FROM first WHERE runs.id = first.id RETURNING runs.id, runs.tenant_id, runs.wake_count
+       UPDATE runs SET wake_at = now(), wake_count = wake_count + 1 FROM first WHERE runs.id = first.id RETURNING runs.tenant_id
      )
-     ${outboxText('SELECT id AS run_id, tenant_id, wake_count, NULL::timestamptz AS not_before FROM woken')}`,
+     SELECT DISTINCT tenant_id FROM woken`,
     values,
   );
-  for (const row of rows) enqueueRun(tx, row);
+  for (const row of rows) tx.wakeWorkers(row.tenant_id);
 }

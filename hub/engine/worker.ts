@@ -1,20 +1,23 @@
 import { join } from 'node:path';
 import type { Platform } from '../platform/open-platform.ts';
 import { MemoryBudget } from '../platform/process/memory-budget.ts';
-import { listDueRuns } from './due-runs.ts';
+import type { QueueWorker } from '../platform/queue/queue.ts';
+import { claimDueRuns, listDueWorkspaces } from './claim-runs.ts';
+import { DuePoller } from './due-poller.ts';
 import { Engine } from './engine.ts';
 import type { EngineDependencies } from './held-run.ts';
-import { jobCatalog } from './jobs.ts';
+import type { RunIntake } from './intake.ts';
 import type { EnginePorts } from './ports.ts';
 import { runMemory } from './run-outputs.ts';
-import { RunPlaces } from './run-places.ts';
-import type { RunQueue } from './run-queue.ts';
 import { countProcessDeath } from './store.ts';
+import type { WakeUps } from './wake-ups.ts';
+import { WorkerPool } from './worker-pool.ts';
 import { WorkingMarks } from './working-marks.ts';
 
 export interface WorkerOptions extends Pick<EngineDependencies, 'skills' | 'onFinished' | 'validateOutputs'> {
   ports: EnginePorts;
-  runQueue: RunQueue;
+  wakeUps: WakeUps;
+  intake: RunIntake;
   home: string;
   worker: { concurrency: number; maxRuns: number };
   /** How long a stop waits for runs under way. */
@@ -25,7 +28,7 @@ export interface WorkerOptions extends Pick<EngineDependencies, 'skills' | 'onFi
 export async function startWorker(
   stack: AsyncDisposableStack,
   { db, events, logger, tracing }: Platform,
-  { ports, runQueue: { queue, outbox, intake }, home, worker, shutdownMs, ...options }: WorkerOptions,
+  { ports, wakeUps, intake, home, worker, shutdownMs, ...options }: WorkerOptions,
 ): Promise<void> {
   const mark = stack.use(
     await WorkingMarks.open(join(home, 'working'), { count: (visit) => countProcessDeath(db, visit), logger }),
@@ -41,23 +44,31 @@ export async function startWorker(
     ...ports,
   });
   const shutdown = new AbortController();
-  const places = new RunPlaces({
+  const pool = new WorkerPool({
     ...worker,
-    handler: (run, place) => engine.execute(run, shutdown.signal, place),
+    execute: (run, place) => engine.execute(run, shutdown.signal, place),
     giveBack: (run) => engine.giveBack(run),
-    listDue: (after, except, room) => listDueRuns(db, after, except, room),
     logger,
   });
-  const queueWorker = await queue.work({
-    concurrency: places.maxFromQueue,
-    handler: ({ data }) => places.accept(jobCatalog.run.data.parse(data)),
+  const poller = new DuePoller({
+    claim: (asked) => claimDueRuns(db, asked),
+    listWorkspaces: (after) => listDueWorkspaces(db, after),
+    pool,
+    onFull: (tenantIds) => wakeUps.send(tenantIds),
+    logger,
   });
-  outbox.preferLocal((job) => places.take(job));
-  intake.preferLocal((tenantId) => places.reserve(tenantId));
+  pool.onRoom(() => poller.claim());
+  let queueWorker: QueueWorker | undefined;
   stack.defer(async () => {
     // Steps that end by themselves in time may; the others are given back for another worker to take.
     const late = setTimeout(() => shutdown.abort(new Error('the hub stops')), shutdownMs / 2);
-    await Promise.all([queueWorker.drain(shutdownMs), places.drain(shutdownMs)]);
+    const ended = await Promise.allSettled([
+      queueWorker?.drain(shutdownMs),
+      pool.drain(shutdownMs, poller[Symbol.asyncDispose]()),
+    ]);
     clearTimeout(late);
+    for (const result of ended) if (result.status === 'rejected') throw result.reason;
   });
+  queueWorker = await wakeUps.receive(poller);
+  intake.preferLocal((tenantId) => pool.reserve(tenantId));
 }

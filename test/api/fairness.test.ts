@@ -71,10 +71,6 @@ test('200 runs of a workspace with a hanging address do not delay the runs of an
       [calling.id],
     ),
   ).toEqual([{ ended: 0 }]);
-  // Waiting runs leave nothing in the outbox. A call that ends is tried again, for which it writes a row for a moment.
-  await expect
-    .poll(async () => (await hub.database.query<{ n: number }>('select count(*)::int as n from outbox'))[0]?.n)
-    .toBe(0);
 });
 
 test('a backlog of one workspace does not delay another: its later runs do not end last', async () => {
@@ -83,7 +79,7 @@ test('a backlog of one workspace does not delay another: its later runs do not e
   const make = (workspace: TestWorkspace) =>
     workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] } });
   const [many, few] = [await make(flooding), await make(quick)];
-  const count = 600;
+  const count = 5_000;
   await addQueuedRuns(hub.database, flooding.tenantId, many.id, count);
   await expect.poll(async () => (await statuses(flooding, many.id)).includes('succeeded')).toBe(true);
   for (let index = 0; index < 6; index += 1) {

@@ -101,7 +101,6 @@ describe('after kill -9 of a hub that handles many commands', () => {
     expect(accepted.filter((runId) => !runs.some((run) => run.id === runId))).toEqual([]);
     const asPlanned = ['0 succeeded', '1 succeeded', '2 succeeded'];
     expect(runs.filter(({ commands, steps }) => commands.join() !== asPlanned.join() || steps !== 3)).toEqual([]);
-    await expect.poll(() => database.query('select id from outbox')).toEqual([]);
     expect(await hub.stop()).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 
-/** Connections that a process opens beside its pool: leader and months; without Redis also events, queue (13) and its listener. */
-const besidesPool = { withRedis: 2, withoutRedis: 16 };
+/** Connections that a process opens beside its pool: leader and months; without Redis also events, queue (4) and its listener. */
+const besidesPool = { withRedis: 2, withoutRedis: 7 };
 
 /** The most connections that one process of the hub opens. */
 export const connectionsOfProcess = (poolSize: number, hasRedis: boolean): number =>

@@ -537,56 +537,58 @@ test('of parts that run side by side, only the effects of the failed one are dro
   expect(await settingsLike('effects-failed')).toHaveLength(0);
 });
 
-test('jobs that a transaction enqueues are handed over once after its commit and its effects, and never those that were rolled back', async () => {
+test('workers are told of workspaces with due runs once after the commit and its effects, and never after a rollback', async () => {
   await using own = new Database({
     url: database.url,
     maxConnections: 3,
     applicationName: 'test',
     onError: () => undefined,
   });
-  const job = (id: string) => ({ outboxId: 1, name: 'run', id, data: { runId: id, tenantId: id }, notBefore: null });
-  // Without a listener the outbox row stays, and another process finds it.
-  await own.system(async (tx) => tx.enqueue(job('without a listener')));
+  // Without a listener, workers find the runs themselves.
+  await own.system(async (tx) => tx.wakeWorkers('without a listener'));
   const calls: string[] = [];
-  own.onEnqueued((jobs) => calls.push(jobs.map(({ id }) => id).join(', ')));
+  own.onDue((tenantIds) => calls.push([...tenantIds].join(', ')));
   await own.system(async (tx) => {
-    tx.enqueue(job('first'));
+    tx.wakeWorkers('first');
     tx.onCommit(() => calls.push('effect'));
     await tx.query('', 'SELECT 1', []);
-    tx.enqueue(job('second'));
+    tx.wakeWorkers('second');
+    tx.wakeWorkers('first');
     expect(calls).toEqual([]);
   });
   expect(calls.splice(0)).toEqual(['effect', 'first, second']);
   const rolledBack = own.system(async (tx) => {
-    tx.enqueue(job('rolled back'));
+    tx.wakeWorkers('rolled back');
     throw new Error('refused');
   });
   expect(await settle(rolledBack)).toBeInstanceOf(Error);
   let tries = 0;
   await own.system(async (tx) => {
     tries += 1;
-    tx.enqueue(job(`try ${tries}`));
+    tx.wakeWorkers(`try ${tries}`);
     if (tries === 1) await tx.query('', `DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40P01'; END $$`, []);
   });
   expect(calls.splice(0)).toEqual(['try 2']);
   await own.joined(async (tx) => {
-    tx.enqueue(job('whole'));
-    await own.system(async (part) => part.enqueue(job('part')));
+    tx.wakeWorkers('whole');
+    await own.system(async (part) => part.wakeWorkers('part'));
     const failed = own.system(async (part) => {
-      part.enqueue(job('failed part'));
-      await own.system(async (nested) => nested.enqueue(job('nested in the failed part')));
+      part.wakeWorkers('failed part');
+      await own.system(async (nested) => nested.wakeWorkers('nested in the failed part'));
       throw new Error('refused');
     });
     expect(await settle(failed)).toBeInstanceOf(Error);
     expect(calls).toEqual([]);
   });
   expect(calls.splice(0)).toEqual(['whole, part']);
-  // A caller can keep the jobs of several transactions until the last has committed.
-  const kept: Parameters<typeof own.offerJobs>[0] = [];
+  // A caller can wait with the wake-ups of several transactions until the last has committed.
+  const kept = new Set<string>();
   for (const id of ['one', 'two'])
-    await own.system(async (tx) => tx.enqueue(job(id)), { collectJobs: (jobs) => kept.push(...jobs) });
+    await own.system(async (tx) => tx.wakeWorkers(id), {
+      collectDue: (tenantIds) => tenantIds.forEach((tenantId) => kept.add(tenantId)),
+    });
   expect(calls).toEqual([]);
-  own.offerJobs(kept);
+  own.wakeWorkers(kept);
   expect(calls).toEqual(['one, two']);
 });
 

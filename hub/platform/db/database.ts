@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { isUuid } from '../../../shared/uuid.ts';
 import type { Events } from '../events/events.ts';
-import type { OutboxJob } from '../queue/queue.ts';
 import type { WorkRole } from './connection-proof.ts';
 import { ConnectionShares } from './connection-shares.ts';
 import { probeDisk } from './disk-probe.ts';
@@ -33,10 +32,10 @@ export interface TransactionOptions {
   /** What a lock is waited for at most, in milliseconds; as long as any transaction does when left out. */
   lockTimeoutMs?: number;
   /**
-   * Receives the enqueued jobs after the commit. The caller hands them over later, by `offerJobs`. Without effect within
-   * a joined transaction, whose jobs are handed over together.
+   * Receives the workspaces with due runs after the commit, instead of the workers. The caller wakes these later, by
+   * `wakeWorkers`. Without effect within a joined transaction.
    */
-  collectJobs?: (jobs: OutboxJob[]) => void;
+  collectDue?: (tenantIds: ReadonlySet<string>) => void;
 }
 
 /** How long a transaction waits for a lock while it uses one of the last free connections, in milliseconds. */
@@ -65,7 +64,7 @@ export class Database implements AsyncDisposable {
   #closing = false;
   #onPublished: Events['publish'] = () => undefined;
   #onChanged: (topic: string) => void = () => undefined;
-  #onEnqueued: (jobs: OutboxJob[]) => void = () => undefined;
+  #onDue: (tenantIds: ReadonlySet<string>) => void = () => undefined;
   #isDiskFull = false;
 
   constructor(options: DatabaseOptions) {
@@ -178,14 +177,14 @@ export class Database implements AsyncDisposable {
     this.#onPublished = listener;
   }
 
-  /** Sets who receives the jobs that committed transactions have enqueued. Without a listener they stay in the outbox. */
-  onEnqueued(listener: (jobs: OutboxJob[]) => void): void {
-    this.#onEnqueued = listener;
+  /** Sets who is told of workspaces that have due runs since a commit. */
+  onDue(listener: (tenantIds: ReadonlySet<string>) => void): void {
+    this.#onDue = listener;
   }
 
-  /** Hands over jobs that `collectJobs` received. */
-  offerJobs(jobs: OutboxJob[]): void {
-    if (jobs.length > 0) this.#onEnqueued(jobs);
+  /** Tells workers that workspaces have due runs. */
+  wakeWorkers(tenantIds: ReadonlySet<string>): void {
+    if (tenantIds.size > 0) this.#onDue(tenantIds);
   }
 
   /**
@@ -223,7 +222,7 @@ export class Database implements AsyncDisposable {
   async #transaction<Result>(
     scope: { text: string; tenantId: string | null },
     work: (tx: Transaction) => Promise<Result>,
-    { durable = true, readOnly = false, lockTimeoutMs, collectJobs }: TransactionOptions,
+    { durable = true, readOnly = false, lockTimeoutMs, collectDue }: TransactionOptions,
   ): Promise<Result> {
     const settings = [scope.text];
     if (!durable && !readOnly) settings.push('SET LOCAL synchronous_commit = off');
@@ -236,7 +235,7 @@ export class Database implements AsyncDisposable {
     // The connection of a transaction that wrote is free again, so an effect may begin another transaction.
     for (const topic of pending.topics) this.#runEffect(() => this.#onChanged(topic));
     for (const effect of pending.effects) this.#runEffect(() => effect(this.#onPublished));
-    if (pending.jobs.length > 0) this.#runEffect(() => (collectJobs ?? this.#onEnqueued)(pending.jobs));
+    if (pending.due.size > 0) this.#runEffect(() => (collectDue ?? this.#onDue)(pending.due));
     return answer;
   }
 

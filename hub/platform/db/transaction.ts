@@ -1,6 +1,5 @@
 import type { PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import type { Events } from '../events/events.ts';
-import type { OutboxJob } from '../queue/queue.ts';
 import { isInFailedTransaction } from './errors.ts';
 import { drizzle } from './orm.ts';
 import type { NodePgDatabase } from './orm.ts';
@@ -29,11 +28,8 @@ export type Transaction = NodePgDatabase & {
    * at most one event per topic and 150 ms. Dropped as an effect is.
    */
   changed: (topic: string) => void;
-  /**
-   * Hands a job, whose outbox row the transaction has written, to the outbox after the commit. Dropped as an effect is;
-   * the row of a dropped job is rolled back with it.
-   */
-  enqueue: (job: OutboxJob) => void;
+  /** Tells workers after the commit that a workspace has due runs. Dropped as an effect is. */
+  wakeWorkers: (tenantId: string) => void;
 };
 export type PreparedQuery = <Row extends QueryResultRow>(
   name: string,
@@ -47,10 +43,11 @@ export interface Pending {
   topics: Set<string>;
   /** Effects and events, in the order of the calls. */
   effects: ((publish: Events['publish']) => void)[];
-  jobs: OutboxJob[];
+  /** Workspaces with due runs. */
+  due: Set<string>;
 }
 
-const newPending = (): Pending => ({ topics: new Set(), effects: [], jobs: [] });
+const newPending = (): Pending => ({ topics: new Set(), effects: [], due: new Set() });
 
 const pendings = new WeakMap<Transaction, Pending>();
 const commits = new WeakMap<Transaction, () => void>();
@@ -69,7 +66,7 @@ export function openPart(tx: Transaction): { part: Transaction; keep: () => void
       const whole = pendings.get(tx);
       for (const topic of pending.topics) whole?.topics.add(topic);
       for (const effect of pending.effects) whole?.effects.push(effect);
-      for (const job of pending.jobs) whole?.jobs.push(job);
+      for (const tenantId of pending.due) whole?.due.add(tenantId);
     },
   };
 }
@@ -78,8 +75,8 @@ export function openPart(tx: Transaction): { part: Transaction; keep: () => void
 const collectorOf = ({
   topics,
   effects,
-  jobs,
-}: Pending): Pick<Transaction, 'onCommit' | 'publish' | 'changed' | 'enqueue'> => ({
+  due,
+}: Pending): Pick<Transaction, 'onCommit' | 'publish' | 'changed' | 'wakeWorkers'> => ({
   onCommit: (effect) => {
     effects.push(effect);
   },
@@ -89,8 +86,8 @@ const collectorOf = ({
   changed: (topic) => {
     topics.add(topic);
   },
-  enqueue: (job) => {
-    jobs.push(job);
+  wakeWorkers: (tenantId) => {
+    due.add(tenantId);
   },
 });
 

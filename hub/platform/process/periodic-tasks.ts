@@ -3,7 +3,7 @@ import type { Logger } from '../observability/logger.ts';
 import { background } from './background.ts';
 
 /**
- * A task that runs at an interval, such as repairing runs, expiring approvals and commands, the outbox, or deleting old
+ * A task that runs at an interval, such as repairing runs, expiring approvals and commands, or deleting old
  * rows.
  */
 export interface PeriodicTask {

@@ -44,11 +44,11 @@ interface Backend extends AsyncDisposable {
 }
 
 async function openPostgres(url: string, onError: (error: Error) => void): Promise<Backend> {
-  // BullMQ sets the search_path only for pools that it creates, and it cannot create pools from an ES module. The sweep
-  // restores lost rows of this schema, so commits need not wait for the disk.
+  // BullMQ sets the search_path only for pools that it creates, and it cannot create pools from an ES module. Workers do not
+  // need lost jobs, so commits need not wait for the disk.
   const pool = new Pool({
     connectionString: url,
-    max: 12,
+    max: 3,
     keepAlive: true,
     application_name: 'outrigger-queue',
     options: `-c search_path=${postgresSchema} -c synchronous_commit=off`,
@@ -136,7 +136,6 @@ export async function createBullMqQueue({
           opts: {
             ...jobOptions,
             jobId: job.id,
-            ...(job.notBefore === undefined ? {} : { delay: Math.max(0, job.notBefore.getTime() - Date.now()) }),
           },
         })),
       );
@@ -202,10 +201,7 @@ class BullMqWorker implements QueueWorker {
       try {
         await handler({ name: job.name, id: job.id ?? '', data: job.data as JsonObject });
       } catch (error) {
-        logger.error(
-          { err: error, job: job.name, jobId: job.id },
-          'a job failed; the sweep adds a new job for unfinished work',
-        );
+        logger.error({ err: error, job: job.name, jobId: job.id }, 'a job failed');
       }
     };
     const jobs = new Set<Promise<void>>();
@@ -242,7 +238,7 @@ class BullMqWorker implements QueueWorker {
     do {
       const done = await isDoneWithin(Promise.race([closed, Promise.all(this.#jobs)]), endsAt - performance.now());
       if (!done) {
-        this.#logger.warn({ deadlineMs }, 'jobs were still active at the deadline; their leases will expire');
+        this.#logger.warn({ deadlineMs }, 'jobs were still active at the deadline');
         break;
       }
       if (await isDoneWithin(closed, shutdownFlushMs)) return;

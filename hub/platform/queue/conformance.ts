@@ -58,17 +58,6 @@ export function queueConformance({ backend, restart }: ConformanceBackend): void
       .toBeGreaterThanOrEqual(2);
   });
 
-  test('a delayed job does not run before its time', async () => {
-    const queue = await open();
-    const handled: { id: string; at: number }[] = [];
-    await queue.work({ concurrency: 2, handler: async ({ id }) => void handled.push({ id, at: Date.now() }) });
-    const notBefore = new Date(Date.now() + 1_500);
-    await queue.add([{ name: 'run', id: 'later', data: {}, notBefore }, ...jobs(['now'])]);
-    await expect.poll(() => handled.length).toBe(2);
-    expect(handled[0]?.id).toBe('now');
-    expect(handled[1]?.at).toBeGreaterThanOrEqual(notBefore.getTime() - 5);
-  });
-
   test('a worker runs at most as many jobs concurrently as its limit', async () => {
     const queue = await open();
     let running = 0;

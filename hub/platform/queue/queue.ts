@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../../shared/json.ts';
 
 /**
- * The queue wakes workers, immediately or at a time. The state of runs is in the hub's own tables: a job contains ids
- * only, may be delivered twice, and may be lost with the queue. The sweep then adds the job again.
+ * The queue wakes workers of other processes. The state of runs is in the hub's own tables: a job contains ids only, may be
+ * delivered twice, and may be lost with the queue. Workers also look for due runs at an interval.
  */
 export interface Queue extends AsyncDisposable {
-  /** Adds jobs. A job is ignored while a job with the same id is waiting, delayed or active. */
+  /** Adds jobs. A job is ignored while a job with the same id is waiting or active. */
   add(jobs: QueueJob[]): Promise<void>;
   /** Starts a worker. */
   work(options: WorkOptions): Promise<QueueWorker>;
@@ -18,23 +18,12 @@ export interface QueueJob {
   /** May contain letters, digits, `-`, `_` and `.`. */
   id: string;
   data: JsonObject;
-  notBefore?: Date;
-}
-
-/** A job for which an outbox row was written. The row is deleted once the queue has the job. */
-export interface OutboxJob {
-  outboxId: number;
-  name: string;
-  id: string;
-  data: { runId: string; tenantId: string };
-  /** Null for immediately. */
-  notBefore: Date | null;
 }
 
 export interface WorkOptions {
   /** Maximum concurrent jobs. */
   concurrency: number;
-  /** A job whose handler throws is logged and removed. The sweep adds a new job for unfinished work. */
+  /** A job whose handler throws is logged and removed. */
   handler: (job: { name: string; id: string; data: JsonObject }) => Promise<void>;
 }
 

@@ -18,7 +18,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-test('the jobs of a committed batch of fires are enqueued although the next batch fails', async () => {
+test('workers are wokenTenants of the runs of a committed batch of fires although the next batch fails', async () => {
   const tenantId = newId();
   await database.query(
     `INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'schedules', '{"automations":true}')`,
@@ -50,8 +50,8 @@ test('the jobs of a committed batch of fires are enqueued although the next batc
     `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.workflow_id = '${last?.id}' THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW; END $$`,
   );
   await database.query('CREATE TRIGGER refuse BEFORE INSERT ON schedule_fires FOR EACH ROW EXECUTE FUNCTION refuse()');
-  const enqueued: string[] = [];
-  db.onEnqueued((jobs) => enqueued.push(...jobs.map((job) => job.id)));
+  const wokenTenants: string[] = [];
+  db.onDue((tenantIds) => wokenTenants.push(...tenantIds));
   const schedules = new Schedules({
     db,
     logger: pino({ level: 'silent' }),
@@ -60,7 +60,10 @@ test('the jobs of a committed batch of fires are enqueued although the next batc
     validateSteps: () => undefined,
   });
   await expect(schedules.fireDue()).rejects.toThrow(/refused|Failed query/);
-  expect(enqueued.length).toBe(1_000);
+  expect(wokenTenants).toEqual([tenantId]);
+  expect(await database.query('SELECT count(*)::int AS due FROM runs WHERE wake_at <= now()')).toEqual([
+    { due: 1_000 },
+  ]);
   expect(await database.query('SELECT count(*)::int AS n FROM runs')).toEqual([{ n: 1_000 }]);
 });
 
@@ -213,9 +216,8 @@ function schedulesWithWorker(slots: number, meanwhile: () => Promise<void> = asy
 }
 
 const runsOf = (tenantId: string) =>
-  database.query<{ id: string; status: string; leased: boolean; promised: number; fires: number }>(
+  database.query<{ id: string; status: string; leased: boolean; fires: number }>(
     `SELECT r.id, r.status, coalesce(r.lease_expires_at > now() AND r.fence = 1, false) AS leased,
-       (SELECT count(*)::int FROM outbox o WHERE o.data->>'runId' = r.id::text) AS promised,
        (SELECT count(*)::int FROM schedule_fires f WHERE f.run_id = r.id AND f.workflow_id = r.workflow_id) AS fires FROM runs r WHERE tenant_id = $1 ORDER BY r.status, r.id`,
     [tenantId],
   );
@@ -225,8 +227,8 @@ test('the worker of the process executes the runs of fires up to its free slots,
   const { schedules, startedRunIds, reservedSlots } = schedulesWithWorker(3);
   expect(await schedules.fireDue()).toBe(5);
   const runs = await runsOf(tenantId);
-  const queued = { status: 'queued', leased: false, promised: 1, fires: 1 };
-  const running = { status: 'running', leased: true, promised: 0, fires: 1 };
+  const queued = { status: 'queued', leased: false, fires: 1 };
+  const running = { status: 'running', leased: true, fires: 1 };
   expect(runs.map(({ id: _id, ...run }) => run)).toEqual([queued, queued, running, running, running]);
   expect(startedRunIds.toSorted()).toEqual(
     runs.flatMap(({ id, status }) => (status === 'running' ? [id] : [])).toSorted(),
@@ -260,9 +262,7 @@ test.each([
   const tenantId = await dueSchedules(3, more);
   const { schedules, startedRunIds, reservedSlots } = schedulesWithWorker(10);
   expect(await schedules.fireDue()).toBe(3);
-  expect((await runsOf(tenantId)).map(({ status, promised }) => [status, promised])).toEqual(
-    Array.from({ length: 3 }, () => ['queued', 1]),
-  );
+  expect((await runsOf(tenantId)).map(({ status }) => status)).toEqual(['queued', 'queued', 'queued']);
   expect([startedRunIds, reservedSlots()]).toEqual([[], 0]);
 });
 
@@ -292,10 +292,9 @@ test.each([
       await database.query(`UPDATE automation_policies SET ${change} WHERE tenant_id = $1`, [tenantId]);
     });
     expect(await schedules.fireDue()).toBe(6);
-    const statusesOf = async (id: string) =>
-      (await runsOf(id)).map(({ status, promised, fires }) => [status, promised, fires]);
-    expect(await statusesOf(tenantId)).toEqual(Array.from({ length: 3 }, () => ['queued', 1, 1]));
-    expect(await statusesOf(others)).toEqual(Array.from({ length: 3 }, () => ['running', 0, 1]));
+    const statusesOf = async (id: string) => (await runsOf(id)).map(({ status, fires }) => [status, fires]);
+    expect(await statusesOf(tenantId)).toEqual(Array.from({ length: 3 }, () => ['queued', 1]));
+    expect(await statusesOf(others)).toEqual(Array.from({ length: 3 }, () => ['running', 1]));
     expect([startedRunIds.length, reservedSlots()]).toEqual([3, 0]);
   },
 );

@@ -9,7 +9,6 @@ import type { RunIntake } from '../../../engine/index.ts';
 import { DatabaseBusy, DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
-import type { OutboxJob } from '../../../platform/queue/queue.ts';
 import type { Runs } from '../runs/index.ts';
 import { batchesOf, batchSize, isLarge, listDue } from './due-list.ts';
 import type { DueSchedule } from './due-list.ts';
@@ -27,7 +26,7 @@ export interface SchedulesDependencies {
   validateSteps: (steps: readonly Step[], entitlements: Record<Entitlement, boolean>) => void;
 }
 
-/** State of one pass: its batches, and the jobs of its committed transactions. */
+/** State of one pass: its batches, and the workspaces whose runs its transactions started. */
 interface Pass {
   /** Whether this process may execute started runs directly, without the queue. */
   runsDirectly: boolean;
@@ -35,7 +34,8 @@ interface Pass {
   batches: (readonly string[])[];
   /** Deadline for further batches, in `performance.now()` time; null until a batch waits for a lock. */
   deadline: number | null;
-  jobs: OutboxJob[];
+  /** Workspaces with due runs, of which workers are not told yet. */
+  due: Set<string>;
   started: number;
   failures: unknown[];
 }
@@ -97,23 +97,24 @@ export class Schedules {
     const batches = batchesOf(free.filter((schedule) => !isLarge(schedule)));
     // Runs that this process executes directly would have to wait until further batches are fired.
     const runsDirectly = batches.length <= 1 && due.length <= batchSize;
-    const pass: Pass = { runsDirectly, batches, deadline: null, jobs: [], started: 0, failures: [] };
+    const pass: Pass = { runsDirectly, batches, deadline: null, due: new Set(), started: 0, failures: [] };
     try {
       await this.#fireBatches(pass);
-      this.#offerJobs(pass);
+      this.#wakeWorkers(pass);
       const deadline = performance.now() + waitingSchedulesMs;
       for (const id of waiting) if (performance.now() < deadline) await this.#fire([id], pass, retryLockTimeoutMs);
       await this.#fireLarge(pass, large);
     } finally {
       // A failed batch does not affect committed batches.
-      this.#offerJobs(pass);
+      this.#wakeWorkers(pass);
     }
     if (pass.failures.length > 0) throw pass.failures[0];
     return pass.started;
   }
 
-  #offerJobs(pass: Pass): void {
-    this.#deps.db.offerJobs(pass.jobs.splice(0));
+  #wakeWorkers(pass: Pass): void {
+    this.#deps.db.wakeWorkers(pass.due);
+    pass.due = new Set();
   }
 
   /**
@@ -130,7 +131,7 @@ export class Schedules {
           starts[Symbol.dispose]();
           return this.#fireBatch(tx, ids, starts);
         },
-        { lockTimeoutMs, collectJobs: (jobs) => pass.jobs.push(...jobs) },
+        { lockTimeoutMs, collectDue: (tenantIds) => tenantIds.forEach((id) => pass.due.add(id)) },
       );
       pass.started += queued + starts.begin();
       for (const id of ids) this.#waiting.delete(id);
@@ -159,11 +160,11 @@ export class Schedules {
   async #fireBatches(pass: Pass): Promise<void> {
     for (const ids of pass.batches) {
       if (pass.deadline === null) {
-        // All due schedules fire before the first run is offered: a run may start slightly later, but a fire must not
+        // All due schedules fire before workers are woken: a run may start slightly later, but a fire must not
         // be late.
         await this.#fire(ids, pass, batchLockTimeoutMs);
       } else if (performance.now() < pass.deadline) {
-        this.#offerJobs(pass);
+        this.#wakeWorkers(pass);
         await this.#fire(ids, pass, retryLockTimeoutMs);
       } else {
         this.#deps.logger.warn('due schedules wait for locks; the next pass continues');
@@ -188,7 +189,7 @@ export class Schedules {
         if (schedule === undefined) continue;
         this.#largeTurns.set(tenantId, (this.#turn += 1));
         await this.#fire([schedule.id], pass, retryLockTimeoutMs);
-        this.#offerJobs(pass);
+        this.#wakeWorkers(pass);
         if (performance.now() >= deadline) return;
       }
     }

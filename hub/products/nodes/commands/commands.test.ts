@@ -133,8 +133,8 @@ test('one sweep ends all expired commands of several batches, except those whose
      SELECT gen_random_uuid(), $1, $2, id, 0, 1, 0, 'node.ping', false, '{}', 'pending', 1000, now() - interval '1 second' FROM waiting`,
     [tenantId, nodeId, workflowId, count],
   );
-  const resumed: string[] = [];
-  db.onEnqueued((jobs) => resumed.push(...jobs.map(({ data }) => data.runId)));
+  const woken = new Set<string>();
+  db.onDue((tenantIds) => tenantIds.forEach((id) => woken.add(id)));
   const commands = new NodeCommands({ db });
   const statuses = () =>
     database.query(
@@ -155,5 +155,7 @@ test('one sweep ends all expired commands of several batches, except those whose
   ]);
   expect(await commands.sweep()).toBe(1);
   expect(await statuses()).toEqual([{ status: 'failed', code: 'node_offline', count }]);
-  expect(new Set(resumed).size).toBe(count);
+  const due = await database.query('SELECT 1 FROM runs WHERE tenant_id = $1 AND wake_at <= now()', [tenantId]);
+  expect(due).toHaveLength(count);
+  expect([...woken]).toEqual([tenantId]);
 });

@@ -199,8 +199,8 @@ function oneSlot() {
     begin: (run: (typeof startedRuns)[number]) => void startedRuns.push(run),
     [Symbol.dispose]: () => void (isOpen = false),
   };
-  const woken: unknown[] = [];
-  db.onEnqueued((jobs) => woken.push(...jobs));
+  const woken: string[] = [];
+  db.onDue((tenantIds) => woken.push(...tenantIds));
   return {
     startedRuns,
     woken,
@@ -239,7 +239,7 @@ async function createWaitingRun(isLeased: boolean) {
   const runNow = async () =>
     (
       await database.query(
-        "SELECT fence::text, lease_expires_at IS NOT NULL AS is_leased, wake_at <= now() AS is_due, (SELECT count(*)::int FROM outbox o WHERE o.data->>'runId' = runs.id::text) AS jobs FROM runs WHERE id = $1",
+        'SELECT fence::text, lease_expires_at IS NOT NULL AS is_leased, wake_at <= now() AS is_due FROM runs WHERE id = $1',
         [runId],
       )
     )[0];
@@ -261,7 +261,7 @@ test('the process that records a result leases the waiting run when it has a fre
   expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: true });
   const { fence } = (await runNow()) as { fence: string };
   expect(fence).not.toBe('4');
-  expect(await runNow()).toEqual({ fence, is_leased: true, is_due: true, jobs: 0 });
+  expect(await runNow()).toEqual({ fence, is_leased: true, is_due: true });
   expect(startedRuns).toMatchObject([{ id: runId, fence, next_step: 0, steps: [{}], results: [{ index: 0 }] }]);
   expect(woken).toEqual([]);
   // A device without a response sends the result again. The run does not begin twice.
@@ -281,7 +281,7 @@ test('a result of a run that another worker has leased enqueues a job for the ru
     resumption: slotResumption,
   });
   expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: true });
-  expect(await runNow()).toEqual({ fence: '4', is_leased: true, is_due: true, jobs: 1 });
+  expect(await runNow()).toEqual({ fence: '4', is_leased: true, is_due: true });
   expect(startedRuns).toEqual([]);
   expect(woken).toHaveLength(1);
   expect(isOpen()).toBe(false);
@@ -300,6 +300,6 @@ test('a result that cannot be recorded leaves its run waiting and releases the r
   });
   const unknown = Promise.reject(new Error('the device is revoked'));
   await expect(results.complete(device, commandId, pong as never, [], unknown)).rejects.toThrow('revoked');
-  expect(await runNow()).toEqual({ fence: '4', is_leased: false, is_due: false, jobs: 0 });
+  expect(await runNow()).toEqual({ fence: '4', is_leased: false, is_due: false });
   expect([startedRuns, woken, isOpen()]).toEqual([[], [], false]);
 });

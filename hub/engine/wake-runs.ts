@@ -1,0 +1,45 @@
+import type { Transaction } from '../platform/db/database.ts';
+import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
+
+/** Topic of a run: its end, its cancellation, and its wait for an approval. */
+export const runTopic = (runId: string) => `run:${runId}`;
+
+/** Topic of the changes of a run and its steps that streams of the run send. */
+export const runRowsTopic = (runId: string) => `run-rows:${runId}`;
+
+/** Whether the time of a run has come, as SQL. `wake_at` is rounded to milliseconds, also up. */
+export const isTimeText = `wake_at <= now() + interval '5 milliseconds'`;
+
+/** Whether workers are told of a run, as SQL. They find runs that become due later in time by themselves. */
+export const isSoonText = `wake_at <= now() + interval '1 second'`;
+
+/** Makes a waiting run due, unless it has ended. */
+export function wakeRun(tx: Transaction, runId: string): Promise<void> {
+  return wakeRuns(tx, [runId]);
+}
+
+/**
+ * Makes waiting runs due, except those that have ended. The caller has locked them if there are several.
+ * @param awaited ended child runs: only runs that still wait for one of these are woken, because a step that timed out no
+ * longer waits for its child run. Null to wake all.
+ */
+export async function wakeRuns(
+  tx: Transaction,
+  runIds: readonly string[],
+  awaited: readonly string[] | null = null,
+): Promise<void> {
+  if (runIds.length === 0) return;
+  const { rows } = await tx.query<{ id: string; tenant_id: string }>(
+    'wake_runs',
+    `UPDATE runs SET wake_at = now(), wake_count = wake_count + 1, status = CASE status WHEN 'waiting_approval' THEN 'queued' ELSE status END
+     WHERE id = ANY($1) AND status IN ('queued', 'running', 'waiting_approval') AND ($2::text[] IS NULL OR EXISTS (
+       SELECT 1 FROM run_steps s WHERE s.run_id = runs.id AND s.index = runs.next_step AND s.wait->>'runId' = ANY($2)))
+     RETURNING id, tenant_id`,
+    [runIds, awaited],
+  );
+  for (const { id, tenant_id: tenantId } of rows) {
+    tx.changed(runRowsTopic(id));
+    noteWorkspaceChange(tx, tenantId);
+    tx.wakeWorkers(tenantId);
+  }
+}
