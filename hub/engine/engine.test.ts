@@ -374,6 +374,26 @@ test('workers are told of a run that becomes due within a second, and not of one
   }
 });
 
+test('a run publishes nothing to other processes where nobody waits for it', async () => {
+  const skill = defineSkill({
+    id: 'test.quiet',
+    title: '',
+    summary: '',
+    requires: [],
+    effect: 'keyed',
+    input: z.strictObject({}),
+    output: z.unknown(),
+    execute: async () => ({ output: null }),
+  });
+  const runId = await accept(skill.id);
+  const published: string[] = [];
+  db.onPublished((topic) => published.push(topic));
+  await executeRun(engineWith(skill), db, runId, never);
+  db.onPublished((topic, payload) => events.publish(topic, payload));
+  expect(await stateOf(runId)).toMatchObject({ status: 'succeeded' });
+  expect(published).toEqual([]);
+});
+
 test('a claim tells when the next run becomes due', async () => {
   const runId = await accept('test.none');
   await database.query("update runs set wake_at = case when id = $1 then now() + interval '30 seconds' end", [runId]);

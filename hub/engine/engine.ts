@@ -48,7 +48,7 @@ import {
 } from './store.ts';
 import type { ClaimedRun, Hold, RunAdvance, StepRecord, StepRow } from './store.ts';
 import { suspend } from './suspend.ts';
-import { runTopic, wakeRuns } from './wake-runs.ts';
+import { cancelTopic, wakeRuns } from './wake-runs.ts';
 import { maxWaitMs } from './worker-pool.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
@@ -139,9 +139,9 @@ export class Engine {
       () => background(this.#renew(held, lost), this.#deps.logger, 'renewal of the lease of a run'),
       renewalSeconds * 1000,
     );
-    using _cancelled = this.#deps.events.subscribe(runTopic(runId), (event) => {
-      if (event['status'] === 'cancelled') lost.abort(new LeaseLost('the run was cancelled'));
-    });
+    using _cancelled = this.#deps.events.subscribe(cancelTopic(runId), () =>
+      lost.abort(new LeaseLost('the run was cancelled')),
+    );
     try {
       const began = await this.#through(runId, signal, () => admitClaimed(this.#deps.db, run));
       if (began && (await this.#refuse(held))) await this.#advance(held);

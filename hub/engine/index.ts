@@ -1,5 +1,5 @@
 export { acceptRun, maxRunDepth } from './accept-runs.ts';
-export { runRowsTopic, runTopic, wakeRun, wakeRuns } from './wake-runs.ts';
+export { cancelTopic, runRowsTopic, runTopic, wakeRun, wakeRuns } from './wake-runs.ts';
 export type { NewRun } from './accept-runs.ts';
 export { noteRunAuthors, readPeopleOfRuns, readRunPeople, requestersOf, starterOf } from './run-people.ts';
 export type { RunCaller, RunPeople } from './run-people.ts';

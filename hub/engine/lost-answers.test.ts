@@ -22,6 +22,7 @@ import type { EngineDependencies } from './held-run.ts';
 import { acceptRun } from './index.ts';
 import { defineSkill } from './skill.ts';
 import type { Skill } from './skill.ts';
+import { runTopic } from './wake-runs.ts';
 
 const logger = pino({ level: 'silent' });
 const never = new AbortController().signal;
@@ -49,8 +50,9 @@ afterAll(async () => {
 });
 
 /** The database, by a connection that breaks once: after the commit of the first transaction with a statement of that name, and before its answer. */
-function breakingAfter(statement: string): { db: Database; broke: () => boolean } {
+function breakingAfter(statement: string): { db: Database; broke: () => boolean; changedTopics: string[] } {
   let hasBroken = false;
+  const changedTopics: string[] = [];
   const workspace: Database['workspace'] = async (tenant, work, ...options) => {
     using recorder = new StatementRecorder(1);
     // A process that hears of no commit has no effects of it either.
@@ -61,6 +63,7 @@ function breakingAfter(statement: string): { db: Database; broke: () => boolean 
         effects.length = 0;
         tx.onCommit = (effect) => effects.push(effect);
         tx.publish = (topic, payload) => effects.push(() => events.publish(topic, payload));
+        tx.changed = (topic) => effects.push(() => changedTopics.push(topic));
         return work(tx);
       },
       ...options,
@@ -72,7 +75,7 @@ function breakingAfter(statement: string): { db: Database; broke: () => boolean 
     hasBroken = true;
     throw new DatabaseOutage('The database is out of reach.', new Error('Connection terminated unexpectedly'));
   };
-  return { db: replacing(workspace), broke: () => hasBroken };
+  return { db: replacing(workspace), broke: () => hasBroken, changedTopics };
 }
 
 /**
@@ -176,13 +179,12 @@ test.each(['write_intents', 'advance_all_runs'])(
   },
 );
 
-test('the end of a run whose connection breaks after the commit of that end is published once', async () => {
+test('callers that wait for a run whose connection breaks after the commit of its end are woken once', async () => {
   const runId = await accept([{ type: 'log', message: 'only', level: 'info' }]);
-  const published: unknown[] = [];
-  using _published = events.subscribe(`run:${runId}`, ({ status }) => void published.push(status));
-  const { db: breaking, broke } = breakingAfter('advance_all_runs');
+  const { db: breaking, broke, changedTopics } = breakingAfter('advance_all_runs');
   await executeRun(engineOn(breaking, logSkills()), db, runId, never);
-  expect([broke(), await statusOf(runId), published]).toEqual([true, 'succeeded', ['succeeded']]);
+  const woken = changedTopics.filter((topic) => topic === runTopic(runId));
+  expect([broke(), await statusOf(runId), woken.length]).toEqual([true, 'succeeded', 1]);
 });
 
 test('a command that was leased to a poll as its run let go, and of which nobody heard, waits for its device again, which is told', async () => {

@@ -7,7 +7,7 @@ import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { endsLock } from './line-locks.ts';
 import { writeSunk } from './row-sink.ts';
 import type { SunkRow } from './skill.ts';
-import { attemptStartText, publishEnd } from './store.ts';
+import { attemptStartText, noteEnd } from './store.ts';
 import type { CallKey, CalledWith, Hold, Intent, RunAdvance, StepRecord } from './store.ts';
 import { runRowsTopic } from './wake-runs.ts';
 
@@ -180,7 +180,7 @@ function writesOf(tx: Transaction, tenantId: string, items: readonly Item[]): Pr
   noteWorkspaceChange(tx, tenantId);
   for (const { progress } of items) {
     tx.changed(runRowsTopic(progress.runId));
-    publishEnd(tx, progress.runId, progress.advance);
+    noteEnd(tx, progress.runId, progress.advance);
   }
   const all = items.map(({ progress }) => progress);
   return [

@@ -352,15 +352,15 @@ export interface RunAdvance {
   error: RunFailure | null;
 }
 
-/** Publishes the end of a run, if it ends, on the commit of the transaction. */
-export function publishEnd(tx: Transaction, runId: string, { ends }: Pick<RunAdvance, 'ends'>): void {
-  if (ends !== null) tx.publish(runTopic(runId), { status: ends });
+/** Wakes callers that wait for a run, if it ends, after the commit. */
+export function noteEnd(tx: Transaction, runId: string, { ends }: Pick<RunAdvance, 'ends'>): void {
+  if (ends !== null) tx.changed(runTopic(runId));
 }
 
 /** Moves a held run on past a step, or ends it: then no limit of its workflow changes before that is committed. @throws LeaseLost when somebody else has it. */
 export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advance: RunAdvance): Promise<void> {
   tx.changed(runRowsTopic(runId));
-  publishEnd(tx, runId, advance);
+  noteEnd(tx, runId, advance);
   const { rowCount } = await tx.query(
     'advance_run',
     `UPDATE runs SET next_step = $3, lost_leases = 0, error = $5, status = coalesce($4, status),
@@ -388,7 +388,7 @@ export async function hasAdvanced(tx: Transaction, { runId, fence }: Hold, advan
   );
   if (rows.length === 0) return false;
   // The event of that write is lost with its answer.
-  publishEnd(tx, runId, advance);
+  noteEnd(tx, runId, advance);
   return true;
 }
 

@@ -32,7 +32,7 @@ export async function suspend(
   let tries = 0;
   const write = async (tx: Transaction): Promise<void> => {
     tries += 1;
-    if (status === 'waiting_approval') tx.publish(runTopic(run.id), { status });
+    if (status === 'waiting_approval') tx.changed(runTopic(run.id));
     if (tries === 1 && outcome.for === 'command') {
       const statements = [
         suspendAtOnce(tx, held, run, until),

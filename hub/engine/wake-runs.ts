@@ -1,8 +1,11 @@
 import type { Transaction } from '../platform/db/database.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 
-/** Topic of a run: its end, its cancellation, and its wait for an approval. */
+/** Topic for callers that wait for a run: it has ended, or waits for an approval. Only followed topics are published. */
 export const runTopic = (runId: string) => `run:${runId}`;
+
+/** Topic of an event for the worker of a run: it was cancelled. */
+export const cancelTopic = (runId: string) => `run-cancel:${runId}`;
 
 /** Topic of the changes of a run and its steps that streams of the run send. */
 export const runRowsTopic = (runId: string) => `run-rows:${runId}`;

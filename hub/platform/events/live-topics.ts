@@ -5,8 +5,9 @@ export interface Follower extends Disposable {
   /**
    * Resolves when rows were written since the last call, or since the follower was created. Also resolves after the
    * next poll interval, after `atMostMs`, or when the signal aborts. Never rejects.
+   * @returns whether rows were written, or may have been while the connection for events was lost.
    */
-  next(signal: AbortSignal, atMostMs?: number): Promise<void>;
+  next(signal: AbortSignal, atMostMs?: number): Promise<boolean>;
 }
 
 export interface LiveTopicsOptions {
@@ -93,7 +94,9 @@ export class LiveTopics implements Disposable {
           signal.removeEventListener('abort', woken.resolve as () => void);
           resolve = undefined;
         }
+        const wasWoken = pending;
         pending = false;
+        return wasWoken;
       },
       [Symbol.dispose]: () => {
         subscription[Symbol.dispose]();

@@ -25,6 +25,7 @@ test('a row is sent once, also when it becomes older than the limit for late com
         passes += 1;
         if (passes === 2) stop.abort();
         await delay(Math.max(0, startedAt + 150 - Date.now()));
+        return true;
       },
       [Symbol.dispose]: () => undefined,
     }),
@@ -65,6 +66,7 @@ async function follow(table: string[], wakes: number, everyMs: number, each: (wa
         each(wake);
         wake += 1;
         if (wake > wakes) stop.abort();
+        return true;
       },
       [Symbol.dispose]: () => undefined,
     }),

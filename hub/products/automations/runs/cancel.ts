@@ -1,6 +1,14 @@
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
-import { admitWaitingRuns, lockRunTrees, markCancelled, runTopic, RunTrace, wakeRuns } from '../../../engine/index.ts';
+import {
+  admitWaitingRuns,
+  cancelTopic,
+  lockRunTrees,
+  markCancelled,
+  runTopic,
+  RunTrace,
+  wakeRuns,
+} from '../../../engine/index.ts';
 import type { RunCaller } from '../../../engine/index.ts';
 import { TransactionConflict } from '../../../platform/db/database.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -80,7 +88,10 @@ export async function cancelWithin(
   );
   await wakeRuns(tx, [...new Set(parents)], ids);
   await admitWaitingRuns(tx, open);
-  for (const id of ids) tx.publish(runTopic(id), { status: 'cancelled' });
+  for (const id of ids) {
+    tx.publish(cancelTopic(id), {});
+    tx.changed(runTopic(id));
+  }
   const { tracing } = deps;
   if (tracing !== null)
     tx.onCommit(() => {

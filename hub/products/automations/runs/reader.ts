@@ -4,6 +4,7 @@ import { notFound } from '../../../../shared/errors.ts';
 import { runTopic } from '../../../engine/index.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
+import type { LiveTopics } from '../../../platform/events/live-topics.ts';
 import { reserveAnswer } from '../../../platform/large-pages.ts';
 import type { MemoryBudget, MemoryReservation } from '../../../platform/process/memory-budget.ts';
 import { presentRun, presentSteps } from './present.ts';
@@ -17,6 +18,12 @@ import type { FoundRun, RunOutline, RunParts } from './store.ts';
 
 /** Poll interval of a caller that waits for a run while events of other processes may be lost, in milliseconds. */
 const interruptedLookMs = 1_000;
+/**
+ * Time between the first two reads for a caller that waits, and between further ones, in milliseconds. Until other processes know
+ * of the caller, they do not tell that the run has ended.
+ */
+const [firstRereadMs, rereadMs] = [100, 30_000];
+const never = new AbortController().signal;
 
 /** Maximum size of a run that is read before its memory is reserved, in bytes. */
 const smallRunBytes = 1024 * 1024;
@@ -25,7 +32,8 @@ const answerHeapPerByte = 4;
 
 export interface RunReaderDependencies {
   db: Database;
-  events: Events;
+  events: Pick<Events, 'isInterrupted'>;
+  live: LiveTopics;
   /** Memory budget for responses with large runs. */
   answerMemory: MemoryBudget;
   /** Heartbeat interval of nodes, in seconds. */
@@ -72,34 +80,27 @@ export class RunReader {
     const read = async () => presentRun(await this.#read(tenantId, runId, parts, options));
     if (waitSeconds === 0) return read();
     const deadline = performance.now() + waitSeconds * 1000;
-    // The subscription starts before the first read, so that no change between the two is missed.
-    const { events } = this.#deps;
-    let changed = Promise.withResolvers<void>();
-    let hasChanged = false;
-    using _subscription = events.subscribe(runTopic(runId), () => {
-      hasChanged = true;
-      changed.resolve();
-    });
-    // An event may have been lost before the reconnect.
-    using _reconnect = events.onReconnect(() => {
-      hasChanged = true;
-      changed.resolve();
-    });
+    const { events, live } = this.#deps;
+    // Followed before the first read, so that no change between the two is missed.
+    using follower = live.follow(runTopic(runId));
     const leftMs = () => deadline - performance.now();
     const isOver = () => leftMs() <= 0 || signal?.aborted === true;
     const readIfDue = async () => {
       const run = await read();
       return isSettled(run.status) || isOver() ? run : null;
     };
-    for (;;) {
+    for (let pauseMs = firstRereadMs; ; pauseMs = rereadMs) {
       // An unsettled run is not kept in memory while the caller waits.
       const run = await readIfDue();
       if (run !== null) return run;
       memory?.tryResize(0);
-      do await waitFor(changed.promise, Math.min(leftMs(), interruptedLookMs), signal);
-      while (!hasChanged && !events.isInterrupted && !isOver());
-      changed = Promise.withResolvers<void>();
-      hasChanged = false;
+      const rereadAt = performance.now() + pauseMs;
+      let isDue = false;
+      while (!isDue && !isOver()) {
+        const waitMs = Math.min(leftMs(), interruptedLookMs, rereadAt - performance.now());
+        isDue = await follower.next(signal ?? never, Math.max(0, waitMs));
+        isDue ||= events.isInterrupted || performance.now() >= rereadAt;
+      }
     }
   }
 
@@ -164,14 +165,3 @@ export class RunReader {
 }
 
 const isSettled = (status: RunStatus) => isFinal(status) || status === 'waiting_approval';
-
-async function waitFor(promise: Promise<void>, milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, milliseconds);
-  signal?.addEventListener('abort', () => over.resolve(), { once: true });
-  try {
-    await Promise.race([promise, over.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
