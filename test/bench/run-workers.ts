@@ -76,6 +76,7 @@ async function measureTopology(
     RATE_LIMIT_PER_MINUTE: '1000000',
     HOOK_RATE_LIMIT_PER_MINUTE: '10000000',
     QUEUED_RUNS_PER_WORKSPACE: '0',
+    NODE_OPTIONS: process.env['BENCH_NODE_OPTIONS'] ?? '',
   };
   const children: ChildProcess[] = [];
   let url = '';
