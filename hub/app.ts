@@ -173,6 +173,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       wakeUps,
       intake,
       home: config.home,
+      serves: config.role !== 'worker',
       worker: config.worker,
       shutdownMs: config.http.shutdownMs,
       skills,

@@ -11,6 +11,11 @@ export interface DuePollerOptions {
   pool: Pick<WorkerPool, 'freeSlots' | 'slotsFreed' | 'counts' | 'maxWaiting' | 'room' | 'roomFor' | 'add' | 'begin'>;
   /** Receives workspaces with due runs that this process has no room for. */
   onFull: (tenantIds: readonly string[]) => void;
+  /**
+   * Whether other processes accept most runs. Then a workspace that had due runs is asked again a little later, so that not each of
+   * its runs needs a wake-up from another process.
+   */
+  asksAgain: boolean;
   /** Interval at which all workspaces are listed, in milliseconds. */
   pollMs?: number;
   logger: Logger;
@@ -23,6 +28,8 @@ const prefetchMs = 100;
 /** Pause before a workspace with locked runs is asked again, in milliseconds. It doubles each time. */
 const [firstPauseMs, lastPauseMs] = [5, 320];
 const outagePauseMs = 250;
+/** Pause before a workspace that had due runs is asked again (`asksAgain`), in milliseconds. */
+const askAgainMs = 25;
 /** With very many workspaces, the list uses at most a tenth of the time, but it is made at least so often, in milliseconds. */
 const maxPollMs = 10_000;
 
@@ -139,7 +146,7 @@ export class DuePoller implements AsyncDisposable {
   }
 
   async #claim(asked: readonly AskedWorkspace[]): Promise<void> {
-    const { pool, onFull, logger } = this.#options;
+    const { pool, onFull, asksAgain, logger } = this.#options;
     for (const { tenantId } of asked) this.#due.delete(tenantId);
     try {
       const full: string[] = [];
@@ -152,6 +159,8 @@ export class DuePoller implements AsyncDisposable {
           full.push(tenantId);
         } else if (isLocked) {
           this.#wakeAfterLock(tenantId);
+        } else if (asksAgain && runs.length > 0) {
+          this.#wakeLater(tenantId, Math.min(askAgainMs, nextInMs ?? askAgainMs));
         } else if (nextInMs !== null && nextInMs <= maxPollMs) {
           this.#wakeLater(tenantId, nextInMs);
         }

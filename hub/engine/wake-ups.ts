@@ -22,10 +22,10 @@ const wakeUpSchema = z.object({
 const maxHops = 3;
 /** Workspaces that one job names. Beyond that, it names none, and a worker looks through all. */
 const maxNamed = 256;
-/** Least time between two jobs of this process, in milliseconds. */
+/** Least time between two jobs of this process, in milliseconds. It doubles while wake-ups keep coming: then workers are busy anyway. */
 const pauseMs = 25;
-/** The same for a process with a worker, which needs others only while that one is busy. */
-const pauseBesideWorkerMs = 250;
+/** Longest time between two jobs. Also the least time in a process with a worker, which needs others only while that one is busy. */
+const maxPauseMs = 250;
 
 /** The worker of this process. */
 export interface LocalWorker {
@@ -93,6 +93,7 @@ export class WakeUps implements AsyncDisposable {
 
   async #send(): Promise<void> {
     const { signal } = this.#closed;
+    let ms = this.#worker === null ? pauseMs : maxPauseMs;
     while (this.#named.size > 0) {
       // Collects the workspaces of concurrent requests.
       await setImmediate();
@@ -100,8 +101,8 @@ export class WakeUps implements AsyncDisposable {
       this.#named.clear();
       await this.#add({ tenantIds, hops: 0 });
       if (signal.aborted) break;
-      const ms = this.#worker === null ? pauseMs : pauseBesideWorkerMs;
       await setTimeout(ms, undefined, { signal }).catch(() => undefined);
+      ms = Math.min(ms * 2, maxPauseMs);
     }
     this.#sending = null;
   }

@@ -19,6 +19,8 @@ export interface WorkerOptions extends Pick<EngineDependencies, 'skills' | 'onFi
   wakeUps: WakeUps;
   intake: RunIntake;
   home: string;
+  /** Whether this process serves requests, too. */
+  serves: boolean;
   worker: { concurrency: number; maxRuns: number };
   /** How long a stop waits for runs under way. */
   shutdownMs: number;
@@ -28,7 +30,7 @@ export interface WorkerOptions extends Pick<EngineDependencies, 'skills' | 'onFi
 export async function startWorker(
   stack: AsyncDisposableStack,
   { db, events, logger, tracing }: Platform,
-  { ports, wakeUps, intake, home, worker, shutdownMs, ...options }: WorkerOptions,
+  { ports, wakeUps, intake, home, serves, worker, shutdownMs, ...options }: WorkerOptions,
 ): Promise<void> {
   const mark = stack.use(
     await WorkingMarks.open(join(home, 'working'), { count: (visit) => countProcessDeath(db, visit), logger }),
@@ -55,6 +57,7 @@ export async function startWorker(
     listWorkspaces: (after) => listDueWorkspaces(db, after),
     pool,
     onFull: (tenantIds) => wakeUps.send(tenantIds),
+    asksAgain: !serves,
     logger,
   });
   pool.onRoom(() => poller.claim());
