@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import { testSecrets } from '../../../../test/fixtures/secrets.ts';
 import { until } from '../../../../test/fixtures/until.ts';
+import { runTopic } from '../../../engine/index.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { LiveTopics } from '../../../platform/events/live-topics.ts';
 import { PostgresEvents } from '../../../platform/events/postgres-events.ts';
@@ -126,4 +127,22 @@ test('a caller that waits for a run reads it again when the event connection was
   const before = await listening();
   for (const pid of before) await database.query('select pg_terminate_backend($1)', [pid]);
   expect((await read).status).toBe('succeeded');
+});
+
+test('a caller that waits for a run is woken when another process ends it', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { database, reader, tenantId, runId, looks } = await openRun(stack);
+  const elsewhere = stack.use(await PostgresEvents.connect(database.url, testSecrets, pino({ level: 'silent' })));
+  const live = stack.use(new LiveTopics(elsewhere));
+  const read = reader.get(tenantId, runId, { waitSeconds: 120 });
+  await until(
+    () => looks.count === 2,
+    () => 'the run was not read twice',
+  );
+  await database.query(`update runs set status = 'succeeded', finished_at = now() where id = $1`, [runId]);
+  // On a busy machine the other process may not know of the caller yet.
+  const telling = setInterval(() => live.changed(runTopic(runId)), 20);
+  expect((await read).status).toBe('succeeded');
+  clearInterval(telling);
+  expect(looks.count).toBe(3);
 });
