@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { FairQueue } from './fair-queue.ts';
 
 const tenantOf = (item: string) => item.slice(0, 1);
@@ -72,9 +72,11 @@ test('a workspace can have at most half of the free capacity wait, including res
   expect(queue.counts).toEqual({ workspaces: 2, working: 0, inProgress: 0, waiting: 1, reserved: 5 });
 });
 
-test('waiting items can be removed, all of them or those that waited long', async () => {
+test('waiting items can be removed, all of them or those that waited long', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   const queue = queueOf({}, ['a0', 'b0']);
-  await new Promise((done) => setTimeout(done, 20));
+  vi.advanceTimersByTime(20);
   queue.add('a', 'a1');
   expect(queue.removeWaiting(15)).toEqual(['a0', 'b0']);
   expect(queue.removeWaiting()).toEqual(['a1']);

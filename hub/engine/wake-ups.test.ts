@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { newId } from '../platform/ids.ts';
 import type { Queue, QueueJob, WorkOptions } from '../platform/queue/queue.ts';
 import { WakeUps } from './wake-ups.ts';
@@ -9,8 +9,10 @@ class RecordedQueue {
   readonly jobs: QueueJob[] = [];
   handler: WorkOptions['handler'] | null = null;
   isAvailable = true;
+  tries = 0;
   readonly queue: Queue = {
     add: async (jobs) => {
+      this.tries += 1;
       if (!this.isAvailable) throw new Error('unavailable');
       this.jobs.push(...jobs);
     },
@@ -29,6 +31,7 @@ class RecordedQueue {
 
 const open: AsyncDisposable[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.all(open.splice(0).map((each) => each[Symbol.asyncDispose]()));
 });
 function wakeUpsWith(recorded: RecordedQueue): WakeUps {
@@ -49,6 +52,24 @@ test('a process without a worker wakes others: at once, and then with one job fo
   expect(recorded.data[1]).toEqual({ tenantIds: [c], hops: 0 });
   // The queue ignores the id of a job that it has.
   expect(new Set(recorded.jobs.map(({ id }) => id)).size).toBe(2);
+});
+
+test('while few runs become due, each is told of soon; while many do, workers are told less often', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  const recorded = new RecordedQueue();
+  const wakeUps = wakeUpsWith(recorded);
+  const jobsWithin = async (ms: number, commitsEach5Ms: number) => {
+    const before = recorded.jobs.length;
+    for (let passed = 0; passed < ms; passed += 5) {
+      for (let commit = 0; commit < commitsEach5Ms; commit += 1) wakeUps.wake([newId()]);
+      await vi.advanceTimersByTimeAsync(5);
+      await new Promise((done) => setImmediate(done));
+    }
+    return recorded.jobs.length - before;
+  };
+  expect(await jobsWithin(1_000, 1)).toBeGreaterThan(20);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await jobsWithin(2_000, 10)).toBeLessThan(20);
 });
 
 test('a process with a worker wakes others only for workspaces that its worker has no room for', async () => {
@@ -97,7 +118,7 @@ test('while the queue is unavailable, nothing is kept, and later wake-ups are se
   const wakeUps = wakeUpsWith(recorded);
   recorded.isAvailable = false;
   wakeUps.wake([newId()]);
-  await new Promise((done) => setTimeout(done, 50));
+  await expect.poll(() => recorded.tries).toBe(1);
   recorded.isAvailable = true;
   const later = newId();
   wakeUps.wake([later]);

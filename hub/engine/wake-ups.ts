@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { AppError } from '../../shared/errors.ts';
 import { RecoveryWatch } from '../platform/observability/log-throttle.ts';
@@ -22,8 +22,9 @@ const wakeUpSchema = z.object({
 const maxHops = 3;
 /** Workspaces that one job names. Beyond that, it names none, and a worker looks through all. */
 const maxNamed = 256;
-/** Least time between two jobs of this process, in milliseconds. It doubles while wake-ups keep coming: then workers are busy anyway. */
+/** Least time between two jobs of this process, in milliseconds. It doubles while many wake-ups come: then workers are busy anyway. */
 const pauseMs = 25;
+const manyWakeUps = 8;
 /** Longest time between two jobs. Also the least time in a process with a worker, which needs others only while that one is busy. */
 const maxPauseMs = 250;
 
@@ -47,6 +48,8 @@ export class WakeUps implements AsyncDisposable {
   #jobs = 0;
   #worker: LocalWorker | null = null;
   readonly #named = new Set<string>();
+  /** Wake-ups since the last job. */
+  #wakeUps = 0;
   #sending: Promise<void> | null = null;
 
   constructor(queue: Queue, logger: Logger) {
@@ -68,7 +71,8 @@ export class WakeUps implements AsyncDisposable {
   send(tenantIds: Iterable<string>): void {
     if (this.#closed.signal.aborted) return;
     for (const tenantId of tenantIds) this.#named.add(tenantId);
-    this.#sending ??= this.#send();
+    this.#wakeUps += 1;
+    if (this.#named.size > 0) this.#sending ??= this.#send();
   }
 
   /** Lets a worker of this process receive wake-ups, also those of other processes. */
@@ -93,7 +97,8 @@ export class WakeUps implements AsyncDisposable {
 
   async #send(): Promise<void> {
     const { signal } = this.#closed;
-    let ms = this.#worker === null ? pauseMs : maxPauseMs;
+    const leastMs = this.#worker === null ? pauseMs : maxPauseMs;
+    let ms = leastMs;
     while (this.#named.size > 0) {
       // Collects the workspaces of concurrent requests.
       await setImmediate();
@@ -101,10 +106,23 @@ export class WakeUps implements AsyncDisposable {
       this.#named.clear();
       await this.#add({ tenantIds, hops: 0 });
       if (signal.aborted) break;
-      await setTimeout(ms, undefined, { signal }).catch(() => undefined);
-      ms = Math.min(ms * 2, maxPauseMs);
+      this.#wakeUps = 0;
+      await this.#pause(ms);
+      ms = this.#wakeUps > manyWakeUps ? Math.min(ms * 2, maxPauseMs) : leastMs;
     }
     this.#sending = null;
+  }
+
+  /** Resolves after a time, or when this object is disposed. */
+  async #pause(ms: number): Promise<void> {
+    const { signal } = this.#closed;
+    const over = Promise.withResolvers<void>();
+    const end = () => over.resolve();
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+    await over.promise;
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
   }
 
   async #add(wakeUp: z.infer<typeof wakeUpSchema>): Promise<void> {

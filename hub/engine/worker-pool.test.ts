@@ -100,6 +100,7 @@ test('a run that got no slot within a second is given back, for another process'
 });
 
 test('a reservation ends once, by its run or without one', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval'] });
   const scene = new Scene();
   const [first, second] = [scene.pool.reserve('a'), scene.pool.reserve('a')] as [Reservation, Reservation];
   first.begin(claimed('a0'));

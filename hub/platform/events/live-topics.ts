@@ -23,6 +23,8 @@ export interface LiveTopicsOptions {
 }
 
 const interestTopic = 'live-interest';
+/** Topics that one event names: its size is limited. */
+const topicsPerEvent = 50;
 
 /**
  * Wakes the followers of a topic in all processes when rows of the topic are committed. A write without followers
@@ -48,11 +50,19 @@ export class LiveTopics implements Disposable {
       ...options,
     };
     this.#owned = [
-      events.subscribe(interestTopic, ({ topic }) => {
-        if (typeof topic === 'string') this.#interest.set(topic, performance.now() + this.#options.interestMs);
+      events.subscribe(interestTopic, ({ topics, asks }) => {
+        const until = performance.now() + this.#options.interestMs;
+        for (const topic of Array.isArray(topics) ? topics : [])
+          if (typeof topic === 'string') this.#interest.set(topic, until);
+        if (asks === true) this.#announce([...this.#local.keys()]);
       }),
-      events.onReconnect(() => this.#local.forEach((wakes) => wakes.forEach((wake) => wake()))),
+      events.onReconnect(() => {
+        this.#local.forEach((wakes) => wakes.forEach((wake) => wake()));
+        // Other processes may have announced theirs meanwhile.
+        this.#askOthers();
+      }),
     ];
+    this.#askOthers();
     this.#renewal = setInterval(() => this.#renew(), this.#options.interestMs / 3);
     this.#renewal.unref();
   }
@@ -78,7 +88,7 @@ export class LiveTopics implements Disposable {
     if (wakes.size === 0) this.#local.set(topic, wakes);
     wakes.add(wake);
     const subscription = this.#events.subscribe(topicOf(topic), wake);
-    this.#events.publish(interestTopic, { topic });
+    this.#announce([topic]);
     const { pollIntervalsMs } = this.#options;
     return {
       async next(signal, atMostMs = Number.POSITIVE_INFINITY) {
@@ -125,7 +135,17 @@ export class LiveTopics implements Disposable {
   #renew(): void {
     const now = performance.now();
     for (const [topic, until] of this.#interest) if (until < now) this.#interest.delete(topic);
-    for (const topic of this.#local.keys()) this.#events.publish(interestTopic, { topic });
+    this.#announce([...this.#local.keys()]);
+  }
+
+  /** Tells other processes which topics this process follows. */
+  #announce(topics: string[]): void {
+    for (let from = 0; from < topics.length; from += topicsPerEvent)
+      this.#events.publish(interestTopic, { topics: topics.slice(from, from + topicsPerEvent) });
+  }
+
+  #askOthers(): void {
+    this.#events.publish(interestTopic, { asks: true });
   }
 }
 

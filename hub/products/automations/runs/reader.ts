@@ -19,10 +19,10 @@ import type { FoundRun, RunOutline, RunParts } from './store.ts';
 /** Poll interval of a caller that waits for a run while events of other processes may be lost, in milliseconds. */
 const interruptedLookMs = 1_000;
 /**
- * Time between the first two reads for a caller that waits, and between further ones, in milliseconds. Until other processes know
- * of the caller, they do not tell that the run has ended.
+ * Times between the reads for a caller that waits, in milliseconds; the last one repeats. Until other processes know of the caller,
+ * they do not tell that the run has ended.
  */
-const [firstRereadMs, rereadMs] = [100, 30_000];
+const rereadMs = [100, 400, 1_500, 5_000, 30_000] as const;
 const never = new AbortController().signal;
 
 /** Maximum size of a run that is read before its memory is reserved, in bytes. */
@@ -89,12 +89,12 @@ export class RunReader {
       const run = await read();
       return isSettled(run.status) || isOver() ? run : null;
     };
-    for (let pauseMs = firstRereadMs; ; pauseMs = rereadMs) {
+    for (let reads = 0; ; reads += 1) {
       // An unsettled run is not kept in memory while the caller waits.
       const run = await readIfDue();
       if (run !== null) return run;
       memory?.tryResize(0);
-      const rereadAt = performance.now() + pauseMs;
+      const rereadAt = performance.now() + (rereadMs[reads] ?? rereadMs[4]);
       let isDue = false;
       while (!isDue && !isOver()) {
         const waitMs = Math.min(leftMs(), interruptedLookMs, rereadAt - performance.now());

@@ -18,7 +18,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-test('workers are wokenTenants of the runs of a committed batch of fires although the next batch fails', async () => {
+test('workers are told of the runs of a committed batch of fires although the next batch fails', async () => {
   const tenantId = newId();
   await database.query(
     `INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'schedules', '{"automations":true}')`,

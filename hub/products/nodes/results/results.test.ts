@@ -269,7 +269,7 @@ test('the process that records a result leases the waiting run when it has a fre
   expect(startedRuns).toHaveLength(1);
 });
 
-test('a result of a run that another worker has leased enqueues a job for the run', async () => {
+test('a result of a run that another worker has leased makes the run due', async () => {
   const { runNow, commandId, ...device } = await createWaitingRun(true);
   const { startedRuns, woken, isOpen, resumption: slotResumption } = oneSlot();
   const { blobs } = recordingBlobs();
