@@ -117,8 +117,8 @@ async function measureTopology(
           headers: { 'content-type': 'application/json', 'x-service-automation-token': token },
           body: '{"event":"bench"}',
         });
-        await body.dump();
-        if (statusCode !== 200) throw new Error(`the hook responded with ${statusCode}`);
+        const text = await body.text();
+        if (statusCode !== 200) throw new Error(`the hook responded with ${statusCode}: ${text}`);
       }
     };
     await Promise.all(Array.from({ length: senders }, send));
