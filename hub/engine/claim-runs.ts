@@ -5,7 +5,7 @@ import { throughOutages } from '../platform/db/outage.ts';
 import { workspaceTopic } from '../platform/events/workspace-topic.ts';
 import { isGated, termColumns } from './definitions.ts';
 import { claimColumns, heldText, leaseSeconds, resultsOfClaimed } from './store.ts';
-import type { ClaimedRun } from './store.ts';
+import type { ClaimedRun, StepRow } from './store.ts';
 import { isTimeText } from './wake-runs.ts';
 
 /** Largest steps of a workflow that are read with a claim, in bytes as PostgreSQL keeps them in memory. */
@@ -72,21 +72,48 @@ export async function claimDueRuns(db: Database, asked: readonly AskedWorkspace[
        WHERE runs.id = ANY(ARRAY(SELECT id FROM free)) AND g.gate_id = runs.workflow_id
        RETURNING ${claimColumns}
      )
-     SELECT a."tenantId" AS asked_tenant_id, a.seen, a.next_in_ms, claimed.*, free.is_unstarted, CASE WHEN ${memorySize('v.steps', '[]')} <= ${claimedStepsBytes} THEN v.steps END AS steps, ${resultsOfClaimed} AS results
+     SELECT a."tenantId" AS asked_tenant_id, a.seen, a.next_in_ms, claimed.*, free.is_unstarted, CASE WHEN ${memorySize('v.steps', '[]')} <= ${claimedStepsBytes} THEN v.steps END AS steps
      FROM seen a LEFT JOIN claimed ON claimed.tenant_id = a."tenantId" LEFT JOIN free ON free.id = claimed.id
      LEFT JOIN workflow_versions v ON v.workflow_id = claimed.workflow_id AND v.version = claimed.workflow_version`,
     [JSON.stringify(asked), leaseSeconds],
   );
   const byWorkspace = Map.groupBy(rows, (row) => row.asked_tenant_id);
+  const results = await readResults(
+    db,
+    rows.filter(
+      ({ id, is_unstarted: isUnstarted, next_step: next }) => id !== null && (isUnstarted !== true || next > 0),
+    ),
+  );
   return asked.map(({ tenantId, most }) => {
     const own = byWorkspace.get(tenantId) ?? [];
     const runs = own.flatMap(({ asked_tenant_id: _tenant, seen: _seen, next_in_ms: _next, ...run }) =>
-      run.id === null ? [] : [{ ...run, held_since: performance.now() } as ClaimedRun],
+      run.id === null
+        ? []
+        : [{ ...run, results: results.get(run.id) ?? [], held_since: performance.now() } as ClaimedRun],
     );
     if (runs.length > 0) db.changed(workspaceTopic(tenantId));
     const [{ seen, next_in_ms: nextInMs } = { seen: 0, next_in_ms: null }] = own;
     return { tenantId, runs, hasMore: runs.length === most, isLocked: runs.length < seen, nextInMs };
   });
+}
+
+/** Reads the steps of claimed runs, which the claim itself cannot do (`resultsOfClaimed`). */
+async function readResults(
+  db: Database,
+  runs: readonly { id: string | null; next_step: number }[],
+): Promise<Map<string, StepRow[]>> {
+  if (runs.length === 0) return new Map();
+  const claimed = JSON.stringify(runs.map(({ id, next_step }) => ({ id, next_step })));
+  // The runs have a lease, so this is tried again while the database is unavailable.
+  const signal = AbortSignal.timeout((leaseSeconds * 1_000) / 2);
+  const rows = await throughOutages(signal, () =>
+    db.systemStatement<{ id: string; results: StepRow[] }>(
+      'read_claimed_steps',
+      `SELECT id, ${resultsOfClaimed} AS results FROM jsonb_to_recordset($1::jsonb) AS claimed(id uuid, next_step int)`,
+      [claimed],
+    ),
+  );
+  return new Map(rows.map(({ id, results }) => [id, results]));
 }
 
 export interface DueWorkspaces {

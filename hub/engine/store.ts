@@ -101,7 +101,10 @@ export const claimColumns = `id, tenant_id, workflow_id, workflow_version, envir
          CASE WHEN ${inputBytes} <= ${claimedBytes} THEN payload END AS payload, CASE WHEN ${inputBytes} > ${claimedBytes} THEN ${inputBytes} * ${heapOfText(1)} END AS unread_input, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
          g.entitlements, g.pack_id, g.pack_grants, g.approvals_required_for, g.error_workflow_id`;
 
-/** And of its steps. */
+/**
+ * The steps of the run `claimed`, as SQL. Not for a statement that locks or updates a run that the transaction has not locked before:
+ * one that rechecks a changed row and contains a scan of a partitioned table, as `run_steps` is, crashes PostgreSQL 18.
+ */
 export const resultsOfClaimed = `coalesce((SELECT json_agg(s ORDER BY s.index) FROM (
          SELECT index, status, attempts, wait, CASE WHEN index = claimed.next_step AND NOT (${isLargeState}) THEN state END AS state,
            CASE WHEN index = claimed.next_step THEN ${isLargeState} END AS unread_state, NULL AS output, NULL AS output_text, output_bytes, error, started_at

@@ -32,17 +32,34 @@ export async function wakeRuns(
   awaited: readonly string[] | null = null,
 ): Promise<void> {
   if (runIds.length === 0) return;
+  const still = awaited === null ? runIds : await waitingFor(tx, runIds, awaited);
   const { rows } = await tx.query<{ id: string; tenant_id: string }>(
     'wake_runs',
     `UPDATE runs SET wake_at = now(), wake_count = wake_count + 1, status = CASE status WHEN 'waiting_approval' THEN 'queued' ELSE status END
-     WHERE id = ANY($1) AND status IN ('queued', 'running', 'waiting_approval') AND ($2::text[] IS NULL OR EXISTS (
-       SELECT 1 FROM run_steps s WHERE s.run_id = runs.id AND s.index = runs.next_step AND s.wait->>'runId' = ANY($2)))
-     RETURNING id, tenant_id`,
-    [runIds, awaited],
+     WHERE id = ANY($1) AND status IN ('queued', 'running', 'waiting_approval') RETURNING id, tenant_id`,
+    [still],
   );
   for (const { id, tenant_id: tenantId } of rows) {
     tx.changed(runRowsTopic(id));
     noteWorkspaceChange(tx, tenantId);
     tx.wakeWorkers(tenantId);
   }
+}
+
+/**
+ * The runs that still wait for one of these child runs. They are locked, and their steps are read by a statement of its own: see
+ * `resultsOfClaimed`.
+ */
+async function waitingFor(tx: Transaction, runIds: readonly string[], awaited: readonly string[]): Promise<string[]> {
+  const [, { rows }] = await Promise.all([
+    tx.query('lock_waiting_runs', 'SELECT 1 FROM runs WHERE id = ANY($1) ORDER BY depth DESC, id FOR NO KEY UPDATE', [
+      runIds,
+    ]),
+    tx.query<{ id: string }>(
+      'waiting_for_children',
+      `SELECT r.id FROM runs r JOIN run_steps s ON s.run_id = r.id AND s.index = r.next_step WHERE r.id = ANY($1) AND s.wait->>'runId' = ANY($2)`,
+      [runIds, awaited],
+    ),
+  ]);
+  return rows.map(({ id }) => id);
 }

@@ -210,22 +210,25 @@ export async function takeBack(tx: Transaction, nodeId: string, commandId: strin
  */
 export async function extendLeases(tx: Transaction, nodeId: string, running: string[]): Promise<string[]> {
   if (running.length === 0) return [];
-  const { rows: wanted } = await tx.query<{ id: string }>(
-    'extend_leases',
-    `WITH locked AS (SELECT id FROM node_commands WHERE node_id = $1 AND id = ANY($2::uuid[]) AND status IN ('pending', 'leased') ORDER BY id FOR UPDATE),
-       extended AS (
-         UPDATE node_commands c SET status = 'leased', handed_out_at = coalesce(handed_out_at, clock_timestamp()), lease_expires_at = now() + make_interval(secs => $3),
-           expires_at = greatest(expires_at, least(now() + make_interval(secs => $3), coalesce(deadline_at, coalesce(handed_out_at, now()) + make_interval(secs => timeout_ms / 1000.0 + $4))))
-         FROM locked WHERE c.id = locked.id RETURNING c.id
-       )
-     SELECT id FROM extended
-     UNION ALL
-     SELECT c.id FROM node_commands c JOIN runs r ON r.id = c.run_id JOIN run_steps s ON s.run_id = c.run_id AND s.index = c.step_index
-     WHERE c.node_id = $1 AND c.id = ANY($2::uuid[]) AND c.overdue AND coalesce(c.deadline_at > now(), true) AND r.status <> 'cancelled' AND ${isCallOfStep}
-       AND NOT EXISTS (SELECT 1 FROM runs later WHERE later.flow_id = r.flow_id AND later.attempt > r.attempt)`,
-    [nodeId, running, leaseSeconds, resultTransferSeconds],
-  );
-  const keptIds = new Set(wanted.map((row) => row.id));
+  // Two statements: see `resultsOfClaimed` of the engine.
+  const [{ rows: extended }, { rows: overdue }] = await Promise.all([
+    tx.query<{ id: string }>(
+      'extend_leases',
+      `WITH locked AS (SELECT id FROM node_commands WHERE node_id = $1 AND id = ANY($2::uuid[]) AND status IN ('pending', 'leased') ORDER BY id FOR UPDATE)
+       UPDATE node_commands c SET status = 'leased', handed_out_at = coalesce(handed_out_at, clock_timestamp()), lease_expires_at = now() + make_interval(secs => $3),
+         expires_at = greatest(expires_at, least(now() + make_interval(secs => $3), coalesce(deadline_at, coalesce(handed_out_at, now()) + make_interval(secs => timeout_ms / 1000.0 + $4))))
+       FROM locked WHERE c.id = locked.id RETURNING c.id`,
+      [nodeId, running, leaseSeconds, resultTransferSeconds],
+    ),
+    tx.query<{ id: string }>(
+      'find_overdue_commands',
+      `SELECT c.id FROM node_commands c JOIN runs r ON r.id = c.run_id JOIN run_steps s ON s.run_id = c.run_id AND s.index = c.step_index
+       WHERE c.node_id = $1 AND c.id = ANY($2::uuid[]) AND c.overdue AND coalesce(c.deadline_at > now(), true) AND r.status <> 'cancelled' AND ${isCallOfStep}
+         AND NOT EXISTS (SELECT 1 FROM runs later WHERE later.flow_id = r.flow_id AND later.attempt > r.attempt)`,
+      [nodeId, running],
+    ),
+  ]);
+  const keptIds = new Set([...extended, ...overdue].map((row) => row.id));
   return running.filter((id) => !keptIds.has(id));
 }
 
