@@ -111,7 +111,8 @@ export async function acceptRun(tx: Transaction, run: NewRun): Promise<AcceptedR
 }
 
 /**
- * Writes runs with their flows. All runs except retries are created here. It sends one statement before it waits for anything, so that the caller can send the commit right behind it.
+ * Writes runs with their flows. All runs except retries are created here. It sends one statement before it waits for anything,
+ * so that the caller can send the commit right behind it.
  * @returns for each run, in order: the run, or null if what its stamp of the definition covers has changed.
  */
 export async function acceptRuns(tx: Transaction, prepared: readonly PreparedRun[]): Promise<(AcceptedRun | null)[]> {

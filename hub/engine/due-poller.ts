@@ -16,8 +16,6 @@ export interface DuePollerOptions {
    * its runs needs a wake-up from another process.
    */
   asksAgain: boolean;
-  /** Interval at which all workspaces are listed, in milliseconds. */
-  pollMs?: number;
   logger: Logger;
 }
 
@@ -30,8 +28,11 @@ const [firstPauseMs, lastPauseMs] = [5, 320];
 const outagePauseMs = 250;
 /** Pause before a workspace that had due runs is asked again (`asksAgain`), in milliseconds. */
 const askAgainMs = 25;
-/** With very many workspaces, the list uses at most a tenth of the time, but it is made at least so often, in milliseconds. */
-const maxPollMs = 10_000;
+/**
+ * Pause between two lists of all workspaces, and its maximum, in milliseconds. With very many workspaces the pause is longer, so that
+ * the lists use at most a tenth of the time.
+ */
+const [pollMs, maxPollMs] = [1_000, 10_000];
 
 /**
  * Claims due runs for the pool of this process. Wake-ups name the workspaces that have some. In addition, all workspaces are
@@ -39,7 +40,6 @@ const maxPollMs = 10_000;
  */
 export class DuePoller implements AsyncDisposable {
   readonly #options: DuePollerOptions;
-  readonly #pollMs: number;
   /**
    * Workspaces that may have due runs, in the order in which they are asked: whether all of their due runs are looked at, or
    * those that became due recently.
@@ -60,7 +60,6 @@ export class DuePoller implements AsyncDisposable {
 
   constructor(options: DuePollerOptions) {
     this.#options = options;
-    this.#pollMs = options.pollMs ?? 1_000;
     this.#pollAfter(0);
   }
 
@@ -206,7 +205,7 @@ export class DuePoller implements AsyncDisposable {
 
   async #list(): Promise<void> {
     const began = performance.now();
-    let pauseMs = this.#pollMs;
+    let pauseMs = pollMs;
     try {
       let after: string | null = null;
       do {

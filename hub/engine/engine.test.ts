@@ -361,7 +361,7 @@ test('a claim after a wake-up skips runs that have been due for long, which the 
   expect(await claim(false)).toEqual([old]);
 });
 
-test('workers are told of a run that becomes due within a second, and not of one that becomes due later', async () => {
+test('the release of a run wakes workers if it becomes due within a second', async () => {
   const told: string[] = [];
   db.onDue((tenantIds) => told.push(...tenantIds));
   for (const seconds of [0.2, 60]) {
@@ -374,7 +374,7 @@ test('workers are told of a run that becomes due within a second, and not of one
   }
 });
 
-test('a run publishes nothing to other processes where nobody waits for it', async () => {
+test('the execution of a run publishes no event to other processes', async () => {
   const skill = defineSkill({
     id: 'test.quiet',
     title: '',

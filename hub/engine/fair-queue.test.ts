@@ -19,7 +19,7 @@ const finish = (queue: FairQueue<string>, item: string) => {
   queue.end(tenantOf(item));
 };
 
-test('slots go in turn to the workspaces with items, whoever was first and has most', () => {
+test('workspaces with items get slots in turn, independent of order and number of their items', () => {
   const queue = queueOf({}, [...items('a', 10), ...items('b', 3), ...items('c', 1)]);
   const begun: string[] = [];
   for (let item = takenItem(queue); item !== null; item = takenItem(queue)) {

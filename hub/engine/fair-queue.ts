@@ -78,7 +78,7 @@ export class FairQueue<Item> {
     return Math.max(0, Math.min(toWait, this.#freeInProgress(share) - own));
   }
 
-  /** Reserves capacity for an item that is about to be added. Release it before the item is added. */
+  /** Reserves capacity for an item that is about to be added. Release the reservation when the item is added. */
   reserve(tenantId: string): void {
     this.#shareOf(tenantId).reserved += 1;
     this.#reserved += 1;
@@ -117,7 +117,7 @@ export class FairQueue<Item> {
     this.#shareOf(tenantId).resuming.push(resume);
   }
 
-  /** Gives a free slot to whoever is next. Null if there is none, or nobody waits for it. */
+  /** Gives a free slot to the next item. Null if no slot is free or no item waits. */
   take(): Turn<Item> | null {
     if (this.freeSlots <= 0) return null;
     let next: [string, Share<Item>] | undefined;

@@ -5,7 +5,7 @@ const repairBatch = 500;
 /**
  * Takes runs back from workers that let their lease run out, for others to take: the first one in a row at once, each further one a good while
  * later, so that a run which takes its workers down leaves time for the others. A run that merely waits for a worker is none of them: workers
- * look for those themselves. Two processes may do it at once: rows are taken with `skip locked`.
+ * look for those themselves. Two processes can do it at the same time: locked rows are skipped.
  * @param options.endLeases false while workers may not have had the chance to renew theirs.
  * @returns the ids of the woken runs.
  */

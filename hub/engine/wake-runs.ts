@@ -13,7 +13,7 @@ export const runRowsTopic = (runId: string) => `run-rows:${runId}`;
 /** Whether the time of a run has come, as SQL. `wake_at` is rounded to milliseconds, also up. */
 export const isTimeText = `wake_at <= now() + interval '5 milliseconds'`;
 
-/** Whether workers are told of a run, as SQL. They find runs that become due later in time by themselves. */
+/** Whether a run becomes due within a second, as SQL. Workers are woken for it; the list of each second finds later ones in time. */
 export const isSoonText = `wake_at <= now() + interval '1 second'`;
 
 /** Makes a waiting run due, unless it has ended. */

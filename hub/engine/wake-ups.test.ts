@@ -40,7 +40,7 @@ function wakeUpsWith(recorded: RecordedQueue): WakeUps {
   return wakeUps;
 }
 
-test('a process without a worker wakes others: at once, and then with one job for many commits', async () => {
+test('a process without a worker adds a job immediately, and then one job for many commits', async () => {
   const recorded = new RecordedQueue();
   const wakeUps = wakeUpsWith(recorded);
   const [a, b, c] = [newId(), newId(), newId()];
@@ -54,7 +54,7 @@ test('a process without a worker wakes others: at once, and then with one job fo
   expect(new Set(recorded.jobs.map(({ id }) => id)).size).toBe(2);
 });
 
-test('while few runs become due, each is told of soon; while many do, workers are told less often', async () => {
+test('few wake-ups lead to a job every 25 ms, and many to fewer jobs', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const recorded = new RecordedQueue();
   const wakeUps = wakeUpsWith(recorded);

@@ -79,7 +79,7 @@ test('a run that waits outside gives its slot to others, and waits for one befor
   expect(scene.most).toBe(1);
 });
 
-test('a listener is told when there may be room for more runs', async () => {
+test('the listener is called when a run has ended', async () => {
   const scene = new Scene({ maxRuns: 2 });
   scene.add('a0');
   expect(scene.pool.roomFor('a')).toBe(0);
@@ -89,7 +89,7 @@ test('a listener is told when there may be room for more runs', async () => {
   await expect.poll(() => rooms.at(-1)).toBe(1);
 });
 
-test('a run that got no slot within a second is given back, for another process', async () => {
+test('a run without a slot for one second is released for another process', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'performance'] });
   const scene = new Scene();
   scene.add('b0', 'a0');
@@ -136,7 +136,7 @@ test('a drain gives back waiting runs and those that still come, and waits for t
   expect(scene.givenBack.toSorted()).toEqual(['a0', 'a1', 'b1', 'c0']);
 });
 
-test('each run is executed or given back once, in whatever order things come', async () => {
+test('each run is executed or released exactly once, for 200 random sequences of calls', async () => {
   for (let seed = 1; seed <= 200; seed += 1) {
     let state = seed;
     const dice = (sides: number) => {

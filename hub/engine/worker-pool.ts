@@ -18,8 +18,8 @@ export interface WorkerPoolOptions {
 }
 
 /**
- * How long a run with a lease waits for a slot before it is given back, in milliseconds. Another process may have one, and what
- * was read with the lease can change.
+ * How long a run with a lease waits for a slot before it is released, in milliseconds. Another process can have a free slot, and
+ * the limits and the policy that were read with the lease can change.
  */
 export const maxWaitMs = 1_000;
 
@@ -125,8 +125,8 @@ export class WorkerPool {
   }
 
   /**
-   * Gives back the waiting runs, and waits for those in progress until the deadline.
-   * @param claimed resolves once no more runs are added. Until then, each is given back.
+   * Releases the leases of waiting runs, and waits for the runs in progress until the deadline.
+   * @param claimed resolves when no more runs are added. Runs that are added before are released.
    */
   async drain(deadlineMs: number, claimed: Promise<void> = Promise.resolve()): Promise<void> {
     this.#draining = true;

@@ -537,7 +537,7 @@ test('of parts that run side by side, only the effects of the failed one are dro
   expect(await settingsLike('effects-failed')).toHaveLength(0);
 });
 
-test('workers are told of workspaces with due runs once after the commit and its effects, and never after a rollback', async () => {
+test('the listener receives workspaces with due runs once after the commit and its effects, and not after a rollback', async () => {
   await using own = new Database({
     url: database.url,
     maxConnections: 3,

@@ -177,7 +177,7 @@ export class Database implements AsyncDisposable {
     this.#onPublished = listener;
   }
 
-  /** Sets who is told of workspaces that have due runs since a commit. */
+  /** Sets the listener that receives workspaces with due runs after each commit. */
   onDue(listener: (tenantIds: ReadonlySet<string>) => void): void {
     this.#onDue = listener;
   }
