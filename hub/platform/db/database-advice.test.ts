@@ -19,13 +19,13 @@ const name = () => `"${new URL(database.url).pathname.slice(1)}"`;
 const advise = (more: { poolSize?: number; hasRedis?: boolean; isExternal?: boolean } = {}) =>
   adviseOnDatabase(db, { poolSize: 20, hasRedis: false, isExternal: true, ...more });
 
-test('a process opens its pool and 7 connections more, or 2 with Redis', () => {
-  expect([connectionsOfProcess(20, false), connectionsOfProcess(20, true)]).toEqual([27, 22]);
+test('a process opens its pool and 6 connections more, or 2 with Redis', () => {
+  expect([connectionsOfProcess(20, false), connectionsOfProcess(20, true)]).toEqual([26, 22]);
 });
 
 test('advice counts connections in use against those that are allowed', async () => {
   const { summary, warnings } = await advise({ isExternal: false });
-  expect(summary).toMatch(/^\d+ of \d+ connections in use \(\d+ by hubs\); one process opens up to 27$/);
+  expect(summary).toMatch(/^\d+ of \d+ connections in use \(\d+ by hubs\); one process opens up to 26$/);
   expect(warnings).toEqual([]);
 });
 
@@ -33,7 +33,7 @@ test('advice warns when the limit of the database leaves no room for another pro
   await database.query(`ALTER DATABASE ${name()} CONNECTION LIMIT 25`);
   const { summary, warnings } = await advise({ isExternal: false });
   expect(summary).toContain(' of 25 connections');
-  expect(warnings).toEqual([expect.stringMatching(/allows 25 connections .* up to 27\. Raise max_connections/)]);
+  expect(warnings).toEqual([expect.stringMatching(/allows 25 connections .* up to 26\. Raise max_connections/)]);
   await database.query(`ALTER DATABASE ${name()} CONNECTION LIMIT -1`);
 });
 

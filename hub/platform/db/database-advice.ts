@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 
-/** Connections that a process opens beside its pool: leader and months; without Redis also events, queue (4) and its listener. */
-const besidesPool = { withRedis: 2, withoutRedis: 7 };
+/** Connections that a process opens beside its pool: leader and months; without Redis also events, queue (3, its listener among them). */
+const besidesPool = { withRedis: 2, withoutRedis: 6 };
 
 /** The most connections that one process of the hub opens. */
 export const connectionsOfProcess = (poolSize: number, hasRedis: boolean): number =>
