@@ -4,7 +4,6 @@ import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { newId } from '../platform/ids.ts';
 import { currentTraceParent } from '../platform/observability/tracing/trace-context.ts';
 import { definitionStamp, isGated, workspaceStamp } from './definitions.ts';
-import { leaseSeconds } from './store.ts';
 import { isSoonText } from './wake-runs.ts';
 
 export interface NewRun {
@@ -39,8 +38,8 @@ export interface AcceptTerms {
    * workflow: the run is queued if the workspace or the policy has changed. Null if the transaction has read all of these.
    */
   stamp: { of: 'definition' | 'workspace'; value: string } | null;
-  /** Whether a worker of this process has capacity for the run. A run that a limit or policy can delay is queued instead. */
-  claim: boolean;
+  /** The process that has capacity for the run, and holds it then; null if none has. A run that a limit or policy can delay is queued instead. */
+  holderId: string | null;
 }
 
 /** A run with its ids, serialized for `acceptRuns`. */
@@ -56,7 +55,7 @@ export interface PreparedRun {
 export interface AcceptedRun {
   runId: string;
   flowId: string;
-  /** The values as the database stored them, if the run has a lease of this process; null for a queued run. */
+  /** The values as the database stored them, if a process holds the run; null for a queued run. */
   claimed: { queued_at: Date; trigger: NewRun['trigger']; payload: NewRun['payload'] } | null;
 }
 
@@ -75,7 +74,10 @@ function ledBy({ subjectId, parentRunId, trigger }: NewRun): string | null {
 }
 
 /** Gives a run its ids, and the trace of the caller. */
-export function prepareRun(run: NewRun, { stamp, claim }: AcceptTerms = { stamp: null, claim: false }): PreparedRun {
+export function prepareRun(
+  run: NewRun,
+  { stamp, holderId }: AcceptTerms = { stamp: null, holderId: null },
+): PreparedRun {
   const runId = run.id ?? newId();
   const flowId = newId();
   const traceParent = currentTraceParent();
@@ -99,7 +101,7 @@ export function prepareRun(run: NewRun, { stamp, claim }: AcceptTerms = { stamp:
     not_before: run.notBefore ?? null,
     stamp_of: stamp?.of,
     stamp: stamp?.value,
-    claim,
+    holder_id: holderId,
   };
   return { runId, flowId, tenantId: run.tenantId, traceParent, json: JSON.stringify(row) };
 }
@@ -123,13 +125,13 @@ export async function acceptRuns(tx: Transaction, prepared: readonly PreparedRun
     `WITH given AS MATERIALIZED (
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, flow_id uuid, tenant_id uuid, workflow_id uuid, workflow_version int, trigger jsonb,
          context text, payload jsonb, environment text, parent_run_id uuid, subject_id uuid, led_by uuid, depth int, requested_by text[], authored_by text[], trace_parent text, not_before timestamptz,
-         stamp_of text, stamp text, claim boolean)
+         stamp_of text, stamp text, holder_id uuid)
      ), known AS MATERIALIZED (
        SELECT w.id, w.tenant_id, ${definitionStamp} AS definition_stamp, ${workspaceStamp} AS workspace_stamp, ${isGated} AS is_gated
        FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
-       WHERE w.id = ANY(ARRAY(SELECT DISTINCT workflow_id FROM given WHERE claim OR stamp_of = 'definition'))
+       WHERE w.id = ANY(ARRAY(SELECT DISTINCT workflow_id FROM given WHERE holder_id IS NOT NULL OR stamp_of = 'definition'))
      ), fit AS MATERIALIZED (
-       SELECT g.*, coalesce(g.claim AND g.not_before IS NULL AND NOT k.is_gated AND (g.stamp_of IS DISTINCT FROM 'workspace' OR g.stamp = k.workspace_stamp), false) AS is_claimed
+       SELECT g.*, coalesce(g.holder_id IS NOT NULL AND g.not_before IS NULL AND NOT k.is_gated AND (g.stamp_of IS DISTINCT FROM 'workspace' OR g.stamp = k.workspace_stamp), false) AS is_claimed
        FROM given g LEFT JOIN known k ON k.id = g.workflow_id AND k.tenant_id = g.tenant_id
        WHERE g.stamp_of IS DISTINCT FROM 'definition' OR g.stamp = k.definition_stamp
      ), flow AS (
@@ -138,13 +140,13 @@ export async function acceptRuns(tx: Transaction, prepared: readonly PreparedRun
          ELSE (SELECT f.subject_id FROM runs r JOIN flows f ON f.id = r.flow_id WHERE r.id = led_by) END FROM fit
      ), run AS (
        INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, attempt, parent_run_id, depth, requested_by, authored_by, trace_parent, wake_at, queued_at,
-         started_at, fence, lease_expires_at)
+         started_at, fence, holder_id)
        SELECT id, tenant_id, workflow_id, workflow_version, flow_id, CASE WHEN is_claimed THEN 'running' ELSE 'queued' END, trigger, context, payload, environment, 1, parent_run_id, depth, requested_by, authored_by, trace_parent, coalesce(not_before, now()), now(),
-         CASE WHEN is_claimed THEN now() END, CASE WHEN is_claimed THEN 1 ELSE 0 END, CASE WHEN is_claimed THEN now() + make_interval(secs => $2) END
-       FROM fit RETURNING id, tenant_id, queued_at, lease_expires_at IS NOT NULL AS is_claimed, CASE WHEN lease_expires_at IS NOT NULL THEN trigger END AS trigger, CASE WHEN lease_expires_at IS NOT NULL THEN payload END AS payload, ${isSoonText} AS is_soon
+         CASE WHEN is_claimed THEN now() END, CASE WHEN is_claimed THEN 1 ELSE 0 END, CASE WHEN is_claimed THEN holder_id END
+       FROM fit RETURNING id, tenant_id, queued_at, holder_id IS NOT NULL AS is_claimed, CASE WHEN holder_id IS NOT NULL THEN trigger END AS trigger, CASE WHEN holder_id IS NOT NULL THEN payload END AS payload, ${isSoonText} AS is_soon
      )
      SELECT * FROM run`,
-    [`[${prepared.map(({ json }) => json).join(',')}]`, leaseSeconds],
+    [`[${prepared.map(({ json }) => json).join(',')}]`],
   );
   for (const row of rows) if (row.is_soon && !row.is_claimed) tx.wakeWorkers(row.tenant_id);
   const byId = new Map(rows.map((row) => [row.id, row]));

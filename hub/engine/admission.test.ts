@@ -179,7 +179,7 @@ async function woken(): Promise<string[]> {
   const tenantIds = [...told];
   told.clear();
   const rows = await database.query<{ id: string }>(
-    `select id from runs where tenant_id = any($1) and wake_at <= now() and lease_expires_at is null and status in ('queued', 'running') order by id`,
+    `select id from runs where tenant_id = any($1) and wake_at <= now() and holder_id is null and status in ('queued', 'running') order by id`,
     [tenantIds],
   );
   return rows.map(({ id }) => id);
@@ -254,12 +254,12 @@ interface Held {
   waits_for: string | null;
   wake_at: Date | null;
   started_at: Date | null;
-  lease_expires_at: Date | null;
+  holder_id: string | null;
   status: string;
 }
 const rowsOf = (workflowId: string) =>
   database.query<Held>(
-    'select id, waits_for, wake_at, started_at, lease_expires_at, status from runs where workflow_id = $1 order by id',
+    'select id, waits_for, wake_at, started_at, holder_id, status from runs where workflow_id = $1 order by id',
     [workflowId],
   );
 
@@ -274,7 +274,7 @@ describe('a line of held runs', () => {
     const begun = worker.underWay.slice();
     const waiting = ids.filter((runId) => !begun.includes(runId));
     const held = (await rowsOf(id)).filter(({ started_at }) => started_at === null);
-    expect(held.map((row) => [row.id, row.status, row.wake_at, row.lease_expires_at])).toEqual(
+    expect(held.map((row) => [row.id, row.status, row.wake_at, row.holder_id])).toEqual(
       waiting.map((runId) => [runId, 'queued', null, null]),
     );
     expect(held.map(({ waits_for }) => waits_for)).toEqual([
@@ -450,7 +450,7 @@ describe('a line of held runs', () => {
           {
             id: next,
             fence: claimed?.fence as string,
-            leaseSeconds: 60,
+            holderId: newId(),
           },
         );
         judged.resolve();
@@ -511,7 +511,7 @@ describe('a line of held runs', () => {
     expect(await sweep()).toEqual([]);
     // As if whoever ended had known of no limit.
     await database.query(
-      `update runs set status = 'succeeded', finished_at = now(), wake_at = null, lease_expires_at = null where workflow_id = $1 and started_at is not null`,
+      `update runs set status = 'succeeded', finished_at = now(), wake_at = null, holder_id = null where workflow_id = $1 and started_at is not null`,
       [lost],
     );
     const [head] = (await rowsOf(lost)).filter(({ started_at }) => started_at === null);

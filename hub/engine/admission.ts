@@ -24,12 +24,12 @@ const maxLinesAtOnce = 50;
 export interface ClaimedForAdmission {
   id: string;
   fence: string;
-  leaseSeconds: number;
+  holderId: string;
 }
 
 /**
  * Puts a claimed run into the line of its workflow, and starts runs of the line, in order, as far as the limits allow.
- * @returns whether the claimed run was started. If not, it waits in its line without a lease. Null if another process has
+ * @returns whether the claimed run was started. If not, it waits in its line without a holder. Null if another process has
  * the run.
  */
 export async function admitClaimedRun(
@@ -39,7 +39,7 @@ export async function admitClaimedRun(
 ): Promise<boolean | null> {
   const { rowCount } = await tx.query(
     'join_line',
-    `UPDATE runs SET waits_for = coalesce(waits_for, 'earlier_runs'), wake_at = NULL, lease_expires_at = NULL WHERE id = $1 AND fence = $2 AND finished_at IS NULL AND started_at IS NULL`,
+    `UPDATE runs SET waits_for = coalesce(waits_for, 'earlier_runs'), wake_at = NULL, holder_id = NULL WHERE id = $1 AND fence = $2 AND finished_at IS NULL AND started_at IS NULL`,
     [claimed.id, claimed.fence],
   );
   if (rowCount !== 1) return null;
@@ -143,12 +143,12 @@ async function begin(
      ), begun AS (
        UPDATE runs SET waits_for = NULL, started_at = clock_timestamp(), wake_at = now(),
          status = CASE WHEN runs.id = $4::uuid THEN 'running' ELSE status END,
-         lease_expires_at = CASE WHEN runs.id = $4::uuid THEN now() + make_interval(secs => $5) END,
+         holder_id = CASE WHEN runs.id = $4::uuid THEN $5::uuid END,
          wake_count = wake_count + CASE WHEN runs.id = $4::uuid THEN 0 ELSE 1 END
        FROM first WHERE runs.id = first.id RETURNING runs.id
      )
      SELECT id FROM begun ORDER BY id`,
-    [tenantId, workflowId, count, claimed?.id ?? null, claimed?.leaseSeconds ?? 0, environment],
+    [tenantId, workflowId, count, claimed?.id ?? null, claimed?.holderId ?? null, environment],
   );
   if (rows.some(({ id }) => id !== claimed?.id)) tx.wakeWorkers(tenantId);
   return rows.map(({ id }) => id);
@@ -171,11 +171,11 @@ async function holdFirst(
          THEN NULL ELSE $4::timestamptz END AS at
        FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND environment = $5 AND waits_for IS NOT NULL ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
      ), held AS (
-       UPDATE runs SET waits_for = $3, wake_at = first.at, lease_expires_at = NULL, wake_count = wake_count + CASE WHEN first.at IS NULL THEN 0 ELSE 1 END
+       UPDATE runs SET waits_for = $3, wake_at = first.at, holder_id = NULL, wake_count = wake_count + CASE WHEN first.at IS NULL THEN 0 ELSE 1 END
        FROM first WHERE runs.id = first.id AND (runs.waits_for <> $3 OR runs.wake_at IS DISTINCT FROM first.at) RETURNING ${isSoonText} AS is_soon
      ), overtaken AS (
        SELECT r.id FROM runs r WHERE r.id = (SELECT id FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND environment = $5 AND waits_for IS NOT NULL ORDER BY id OFFSET 1 LIMIT 1)
-         AND r.waits_for <> 'earlier_runs' AND r.lease_expires_at IS NULL FOR UPDATE SKIP LOCKED
+         AND r.waits_for <> 'earlier_runs' AND r.holder_id IS NULL FOR UPDATE SKIP LOCKED
      ), demoted AS (
        UPDATE runs SET waits_for = 'earlier_runs', wake_at = NULL FROM overtaken WHERE runs.id = overtaken.id
      )

@@ -1,7 +1,6 @@
 import type { Database } from '../platform/db/database.ts';
 import { admitClaimedRun } from './admission.ts';
 import { LeaseLost } from './failure.ts';
-import { leaseSeconds } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 
 /**
@@ -13,7 +12,7 @@ export async function admitClaimed(db: Database, run: ClaimedRun): Promise<boole
   if (run.started_at !== null) return true;
   const line = { tenantId: run.tenant_id, workflowId: run.workflow_id, environment: run.environment };
   const began = await db.workspace(run.tenant_id, (tx) =>
-    admitClaimedRun(tx, line, { id: run.id, fence: run.fence, leaseSeconds }),
+    admitClaimedRun(tx, line, { id: run.id, fence: run.fence, holderId: run.holder_id }),
   );
   if (began === null) throw new LeaseLost('the run was taken over, cancelled or ended');
   return began;

@@ -105,7 +105,7 @@ function fill(memory: MemoryBudget): Disposable {
 }
 
 const wake = (runId: string) =>
-  database.query('update runs set wake_at = now(), lease_expires_at = null where id = $1', [runId]);
+  database.query('update runs set wake_at = now(), holder_id = null where id = $1', [runId]);
 const stepOf = async (runId: string) =>
   (
     await database.query<{ status: string; attempts: number; error: { code: string } | null; wait: object | null }>(
@@ -260,9 +260,7 @@ test('a tool call of an earlier attempt keeps the number of the attempt that its
     () => 'the tool was not called',
   );
   hangs = false;
-  await database.query('update runs set fence = fence + 1, lease_expires_at = null, wake_at = now() where id = $1', [
-    runId,
-  ]);
+  await database.query('update runs set fence = fence + 1, holder_id = null, wake_at = now() where id = $1', [runId]);
   died.abort(new Error('gone'));
   await first;
   const memory = newMemory();
@@ -332,9 +330,7 @@ test('a once tool of a worker that died is in doubt, also after a try that faile
     () => 'the tool was not called',
   );
   seen.hangs = false;
-  await database.query('update runs set fence = fence + 1, lease_expires_at = null, wake_at = now() where id = $1', [
-    runId,
-  ]);
+  await database.query('update runs set fence = fence + 1, holder_id = null, wake_at = now() where id = $1', [runId]);
   died.abort(new Error('gone'));
   await first;
   const memory = newMemory();

@@ -101,7 +101,7 @@ const accept = async (steps: Record<string, unknown>[]) => {
 };
 const addLargeChild = () => addWorkflow([{ input: { kib: 2000 } }]);
 const wake = (runId: string) =>
-  database.query('update runs set wake_at = now(), lease_expires_at = null where id = $1', [runId]);
+  database.query('update runs set wake_at = now(), holder_id = null where id = $1', [runId]);
 const stepOf = async (runId: string) =>
   (
     await database.query<{ status: string; attempts: number; error: { code: string } | null; wait: object | null }>(

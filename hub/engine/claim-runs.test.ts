@@ -39,7 +39,7 @@ test('due runs are found by an index, however many runs a workspace has', async 
   await database.query('ANALYZE runs');
   using recorder = new StatementRecorder();
   for (const onlyRecent of [true, false]) {
-    const [claimed] = await claimDueRuns(db, [{ tenantId, most: 20, onlyRecent }]);
+    const [claimed] = await claimDueRuns(db, [{ tenantId, most: 20, onlyRecent }], newId());
     expect(claimed?.runs).toHaveLength(20);
   }
   await listDueWorkspaces(db, null);
@@ -62,18 +62,22 @@ test('many workers that claim the same runs at the same time do not crash Postgr
     [tenantId, workflowId],
   );
   let isOver = false;
-  // The leases end while others claim, so that claims find rows that were changed after they began.
+  // The runs are released while others claim, so that claims find rows that were changed after they began.
   const releasing = [1, 2, 3].map(async () => {
     while (!isOver)
       await database.query(
-        `UPDATE runs SET lease_expires_at = NULL, status = 'queued', started_at = NULL, wake_at = now() WHERE id = ANY(ARRAY(SELECT id FROM runs WHERE lease_expires_at IS NOT NULL ORDER BY random() LIMIT 20 FOR UPDATE SKIP LOCKED))`,
+        `UPDATE runs SET holder_id = NULL, status = 'queued', started_at = NULL, wake_at = now() WHERE id = ANY(ARRAY(SELECT id FROM runs WHERE holder_id IS NOT NULL ORDER BY random() LIMIT 20 FOR UPDATE SKIP LOCKED))`,
       );
   });
   const claimed = await Promise.all(
     dbs.map(async (db, index) => {
       let count = 0;
       for (let turn = 0; turn < 150; turn += 1) {
-        const [own] = await claimDueRuns(db, [{ tenantId, most: 1 + (turn % 20), onlyRecent: index % 2 === 0 }]);
+        const [own] = await claimDueRuns(
+          db,
+          [{ tenantId, most: 1 + (turn % 20), onlyRecent: index % 2 === 0 }],
+          newId(),
+        );
         count += own?.runs.length ?? 0;
       }
       return count;

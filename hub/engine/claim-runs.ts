@@ -4,17 +4,18 @@ import { memorySize } from '../platform/db/memory-size.ts';
 import { throughOutages } from '../platform/db/outage.ts';
 import { workspaceTopic } from '../platform/events/workspace-topic.ts';
 import { isGated, termColumns } from './definitions.ts';
-import { claimColumns, heldText, leaseSeconds, resultsOfClaimed } from './store.ts';
+import { claimColumns, heldText, resultsOfClaimed } from './store.ts';
 import type { ClaimedRun, StepRow } from './store.ts';
 import { isTimeText } from './wake-runs.ts';
+import { leaseSeconds } from './worker-lease.ts';
 
 /** Largest steps of a workflow that are read with a claim, in bytes as PostgreSQL keeps them in memory. */
 const claimedStepsBytes = 64 * 1024;
 /** Workspaces that one statement lists. */
 const maxListed = 256;
 
-/** Whether a row of `runs` is due and has no lease, as SQL. */
-const isDue = `status IN ('queued', 'running') AND ${isTimeText} AND lease_expires_at IS NULL`;
+/** Whether a row of `runs` is due and no process holds it, as SQL. */
+const isDue = `status IN ('queued', 'running') AND ${isTimeText} AND holder_id IS NULL`;
 
 /** Whether a row of `runs` is a due run that the row `a` of the statement asks for, as SQL. */
 const isAsked = `tenant_id = a."tenantId" AND ${isDue} AND wake_at > CASE WHEN a."onlyRecent" THEN now() - interval '1 minute' ELSE '-infinity' END`;
@@ -45,9 +46,14 @@ export interface ClaimedOfWorkspace {
  * Claims the due runs of workspaces, those that have waited longest first. A claim raises the fence token, so that an earlier
  * holder of the run can write nothing more. It waits for no lock: runs that another transaction has locked, for example
  * because another process claims them, are skipped.
+ * @param holderId the process that holds them from then on.
  * @throws DatabaseOutage.
  */
-export async function claimDueRuns(db: Database, asked: readonly AskedWorkspace[]): Promise<ClaimedOfWorkspace[]> {
+export async function claimDueRuns(
+  db: Database,
+  asked: readonly AskedWorkspace[],
+  holderId: string,
+): Promise<ClaimedOfWorkspace[]> {
   const rows = await db.systemStatement<
     ClaimedRun & { asked_tenant_id: string; seen: number; next_in_ms: number | null; id: string | null }
   >(
@@ -56,7 +62,7 @@ export async function claimDueRuns(db: Database, asked: readonly AskedWorkspace[
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS a("tenantId" uuid, most int, "onlyRecent" boolean)
      ), seen AS MATERIALIZED (
        SELECT a.*, (SELECT count(*) FROM (SELECT 1 FROM runs WHERE ${isAsked} ORDER BY wake_at LIMIT a.most) d)::int AS seen,
-         (SELECT ceil(extract(epoch FROM min(wake_at) - now()) * 1000) FROM runs WHERE tenant_id = a."tenantId" AND NOT ${isTimeText} AND lease_expires_at IS NULL)::float8 AS next_in_ms
+         (SELECT ceil(extract(epoch FROM min(wake_at) - now()) * 1000) FROM runs WHERE tenant_id = a."tenantId" AND NOT ${isTimeText} AND holder_id IS NULL)::float8 AS next_in_ms
        FROM asked a
      ), free AS MATERIALIZED (
        SELECT r.* FROM asked a CROSS JOIN LATERAL (
@@ -75,7 +81,7 @@ export async function claimDueRuns(db: Database, asked: readonly AskedWorkspace[
      SELECT a."tenantId" AS asked_tenant_id, a.seen, a.next_in_ms, claimed.*, free.is_unstarted, CASE WHEN ${memorySize('v.steps', '[]')} <= ${claimedStepsBytes} THEN v.steps END AS steps
      FROM seen a LEFT JOIN claimed ON claimed.tenant_id = a."tenantId" LEFT JOIN free ON free.id = claimed.id
      LEFT JOIN workflow_versions v ON v.workflow_id = claimed.workflow_id AND v.version = claimed.workflow_version`,
-    [JSON.stringify(asked), leaseSeconds],
+    [JSON.stringify(asked), holderId],
   );
   const byWorkspace = Map.groupBy(rows, (row) => row.asked_tenant_id);
   const results = await readResults(
@@ -126,7 +132,7 @@ export interface DueWorkspaces {
 /** Lists the workspaces with runs that are due, or will be at a time: one step through the index for each workspace. */
 export async function listDueWorkspaces(db: Database, after: string | null): Promise<DueWorkspaces> {
   const first = (afterText: string) =>
-    `SELECT tenant_id, wake_at FROM runs WHERE wake_at IS NOT NULL AND lease_expires_at IS NULL AND tenant_id > ${afterText} ORDER BY tenant_id, wake_at LIMIT 1`;
+    `SELECT tenant_id, wake_at FROM runs WHERE wake_at IS NOT NULL AND holder_id IS NULL AND tenant_id > ${afterText} ORDER BY tenant_id, wake_at LIMIT 1`;
   const rows = await db.systemStatement<{ tenant_id: string; in_ms: number }>(
     'list_due_workspaces',
     `WITH RECURSIVE workspace AS (

@@ -8,6 +8,7 @@ import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { testSecrets } from '../../test/fixtures/secrets.ts';
+import { holdElsewhere, loseWorkerOf } from '../../test/fixtures/stage/workers.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
@@ -17,9 +18,10 @@ import { Engine } from './engine.ts';
 import { acceptRun } from './index.ts';
 import { defineSkill } from './skill.ts';
 import type { DirectSkill } from './skill.ts';
-import { releaseRun, renewLease, suspendRun } from './store.ts';
+import { releaseRun, suspendRun } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 import { repairRuns } from './sweeper.ts';
+import { findLost } from './worker-lease.ts';
 
 const logger = pino({ level: 'silent' });
 let database: TestDatabase;
@@ -94,12 +96,15 @@ const stateOf = async (runId: string) =>
       error: { code: string } | null;
       lost_leases: number;
       wake_at: Date | null;
-      lease_expires_at: Date | null;
-    }>('select status, error, lost_leases, wake_at, lease_expires_at from runs where id = $1', [runId])
+      holder_id: string | null;
+    }>('select status, error, lost_leases, wake_at, holder_id from runs where id = $1', [runId])
   )[0];
 const never = new AbortController().signal;
+/** Whether the process of a claim still holds its run, as the renewal of its lease finds. */
+const isHeld = async ({ id, fence, holder_id: holderId }: ClaimedRun) =>
+  (await findLost(db, holderId, [{ runId: id, fence }])).length === 0;
 
-/** A worker that dies in the middle of a step: it sends nothing more, and its lease runs out. */
+/** A worker that dies in the middle of a step: it sends nothing more, and the lease of its process ends. */
 async function dieIn(skill: DirectSkill, runId: string, reached: () => Promise<void>): Promise<void> {
   let isDead = false;
   const mortal = new Proxy(db, {
@@ -112,7 +117,7 @@ async function dieIn(skill: DirectSkill, runId: string, reached: () => Promise<v
   executeRun(engineWith(skill, { db: mortal }), db, runId, never).catch(() => undefined);
   await reached();
   isDead = true;
-  await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [runId]);
+  await loseWorkerOf(database, runId);
   await repairRuns(db);
 }
 
@@ -149,7 +154,7 @@ test.each([
       status,
       error: effect === 'once' ? { code: 'outcome_unknown' } : null,
       wake_at: null,
-      lease_expires_at: null,
+      holder_id: null,
     });
     expect(keys.length).toBe(calls);
     expect(new Set(keys).size).toBe(1);
@@ -272,7 +277,7 @@ test('a run that kills its workers again and again is ended, alone', async () =>
   const pauses: number[] = [];
   for (let death = 0; death < 5; death += 1) {
     await dieIn(skill, runId, async () => {
-      await expect.poll(async () => (await stateOf(runId))?.lease_expires_at).not.toBeNull();
+      await expect.poll(async () => (await stateOf(runId))?.holder_id).not.toBeNull();
     });
     const left = await stateOf(runId);
     expect(left).toMatchObject({ lost_leases: death + 1 });
@@ -310,13 +315,11 @@ test('a due run is found whatever became of its wake-up, and one that is leased,
   expect(await repairRuns(db)).not.toContain(runId);
   await database.query("update runs set wake_at = now() + interval '1 minute' where id = $1", [runId]);
   expect(await found()).toEqual([]);
-  await database.query(
-    "update runs set wake_at = now() - interval '1 minute', lease_expires_at = now() + interval '1 minute' where id = $1",
-    [runId],
-  );
+  await database.query("update runs set wake_at = now() - interval '1 minute' where id = $1", [runId]);
+  await holdElsewhere(database, runId);
   expect(await found()).toEqual([]);
   expect(await repairRuns(db)).not.toContain(runId);
-  await database.query('update runs set lease_expires_at = null where id = $1', [runId]);
+  await database.query('update runs set holder_id = null where id = $1', [runId]);
   await executeRun(engineWith(skill), db, runId, never);
   expect(await found()).toEqual([]);
 });
@@ -339,7 +342,7 @@ test('of each workspace the runs that waited longest are claimed, and each proce
   expect(upTo).toBeNull();
   for (const id of tenants) expect(workspaces.find(({ tenantId: own }) => own === id)?.inMs).toBeLessThan(0);
   const asked = tenants.map((id) => ({ tenantId: id, most: 20, onlyRecent: false }));
-  const claims = await Promise.all([claimDueRuns(db, asked), claimDueRuns(db, asked)]);
+  const claims = await Promise.all([claimDueRuns(db, asked, newId()), claimDueRuns(db, asked, newId())]);
   const claimed = claims.map((claim) => claim.map(({ runs }) => runs.map(({ trigger }) => Number(trigger['n']))));
   const ofFirst = claimed.flatMap(([first]) => first ?? []).toSorted((a, b) => b - a);
   expect(ofFirst).toEqual(Array.from({ length: 40 }, (_value, index) => 500 - index));
@@ -354,7 +357,7 @@ test('a claim after a wake-up skips runs that have been due for long, which the 
   const [old, recent] = [await accept('test.none'), await accept('test.none')];
   await database.query("update runs set wake_at = now() - interval '2 minutes' where id = $1", [old]);
   const claim = async (onlyRecent: boolean) => {
-    const [claimed] = (await claimDueRuns(db, [{ tenantId, most: 5, onlyRecent }])) as [ClaimedOfWorkspace];
+    const [claimed] = (await claimDueRuns(db, [{ tenantId, most: 5, onlyRecent }], newId())) as [ClaimedOfWorkspace];
     return claimed.runs.map(({ id }) => id);
   };
   expect(await claim(true)).toEqual([recent]);
@@ -397,9 +400,11 @@ test('the execution of a run publishes no event to other processes', async () =>
 test('a claim tells when the next run becomes due', async () => {
   const runId = await accept('test.none');
   await database.query("update runs set wake_at = case when id = $1 then now() + interval '30 seconds' end", [runId]);
-  const [{ runs, hasMore, nextInMs }] = (await claimDueRuns(db, [{ tenantId, most: 5, onlyRecent: false }])) as [
-    ClaimedOfWorkspace,
-  ];
+  const [{ runs, hasMore, nextInMs }] = (await claimDueRuns(
+    db,
+    [{ tenantId, most: 5, onlyRecent: false }],
+    newId(),
+  )) as [ClaimedOfWorkspace];
   expect([runs, hasMore]).toEqual([[], false]);
   expect(nextInMs).toBeGreaterThan(0);
   expect(nextInMs).toBeLessThanOrEqual(30_001);
@@ -445,26 +450,23 @@ test.each([
       db.workspace(tenantId, (tx) => releaseRun(tx, { runId: claimed.id, fence: claimed.fence }, tenantId, 60)),
   ],
 ] as const)(
-  'a renewal that is late does not lease a run that %s, whether or not a lease of it was lost before',
+  'a process that looks late does not hold a run again that %s, whether or not its lease had ended before',
   async (_how, letGo) => {
     for (const wasLost of [false, true]) {
       const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
-      const hold = { runId: claimed.id, fence: claimed.fence };
       if (wasLost) {
-        await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [
-          claimed.id,
-        ]);
+        await loseWorkerOf(database, claimed.id);
         await repairRuns(db);
       }
-      expect(await db.workspace(tenantId, (tx) => renewLease(tx, hold))).toBe(true);
+      expect(await isHeld(claimed)).toBe(true);
       await letGo(claimed);
-      expect(await db.workspace(tenantId, (tx) => renewLease(tx, hold))).toBe(false);
-      expect(await stateOf(claimed.id)).toMatchObject({ lease_expires_at: null });
+      expect(await isHeld(claimed)).toBe(false);
+      expect(await stateOf(claimed.id)).toMatchObject({ holder_id: null });
     }
   },
 );
 
-test('a worker keeps its lease while limits are asked whether its run may begin', async () => {
+test('a process holds a run that it has claimed and that has not begun', async () => {
   const runId = await accept('test.none');
   await database.query(
     `update workflows set limits = '{"maxConcurrentRuns":1,"onLimit":"queue"}' where id = (select workflow_id from runs where id = $1)`,
@@ -472,25 +474,24 @@ test('a worker keeps its lease while limits are asked whether its run may begin'
   );
   const claimed = (await claimRun(db, runId)) as ClaimedRun;
   expect(claimed.started_at).toBeNull();
-  expect(await db.workspace(tenantId, (tx) => renewLease(tx, { runId, fence: claimed.fence }))).toBe(true);
+  expect(await isHeld(claimed)).toBe(true);
 });
 
-test('leases are ended of a run that lost any number of them', async () => {
+test('a run that lost any number of workers is freed again', async () => {
   const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
-  await database.query(
-    "update runs set lease_expires_at = now() - interval '1 second', lost_leases = 10000 where id = $1",
-    [claimed.id],
-  );
+  await database.query('update runs set lost_leases = 10000 where id = $1', [claimed.id]);
+  await loseWorkerOf(database, claimed.id);
   await repairRuns(db);
-  expect(await stateOf(claimed.id)).toMatchObject({ lease_expires_at: null, lost_leases: 10_001 });
+  expect(await stateOf(claimed.id)).toMatchObject({ holder_id: null, lost_leases: 10_001 });
 });
 
-test('a worker whose lease was ended before anybody else took the run has it again', async () => {
+test('a process whose lease had ended holds a run again that no other process has taken', async () => {
   const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
-  await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [claimed.id]);
+  await loseWorkerOf(database, claimed.id);
   await repairRuns(db);
-  expect(await stateOf(claimed.id)).toMatchObject({ lease_expires_at: null, lost_leases: 1 });
-  expect(await db.workspace(tenantId, (tx) => renewLease(tx, { runId: claimed.id, fence: claimed.fence }))).toBe(true);
+  expect(await stateOf(claimed.id)).toMatchObject({ holder_id: null, lost_leases: 1 });
+  expect(await isHeld(claimed)).toBe(true);
+  expect(await stateOf(claimed.id)).toMatchObject({ holder_id: claimed.holder_id });
 });
 
 test.each([
@@ -528,7 +529,9 @@ test('a locked run keeps no other run from being claimed, and is reported', asyn
   });
   await isLocked.promise;
   const claim = async () => {
-    const [claimed] = (await claimDueRuns(db, [{ tenantId, most: 10, onlyRecent: false }])) as [ClaimedOfWorkspace];
+    const [claimed] = (await claimDueRuns(db, [{ tenantId, most: 10, onlyRecent: false }], newId())) as [
+      ClaimedOfWorkspace,
+    ];
     return [claimed.runs.map(({ id }) => id).toSorted(), claimed.isLocked];
   };
   expect(await claim()).toEqual([others.toSorted(), true]);
@@ -574,16 +577,15 @@ test('a claim whose commit was lost with the server gives its fence to no later 
   const runId = await accept('test.none');
   // What the server has after a crash: the row as it was before the claim.
   const lose = () =>
-    database.query(
-      `update runs set fence = $2, lease_expires_at = null, status = 'queued', started_at = null where id = $1`,
-      [runId, '0'],
-    );
+    database.query(`update runs set fence = $2, holder_id = null, status = 'queued', started_at = null where id = $1`, [
+      runId,
+      '0',
+    ]);
   const first = (await claimRun(db, runId)) as ClaimedRun;
   await lose();
   const second = (await claimRun(db, runId)) as ClaimedRun;
   expect(second.fence).not.toBe(first.fence);
-  const renew = ({ fence }: ClaimedRun) => db.workspace(tenantId, (tx) => renewLease(tx, { runId, fence }));
-  expect([await renew(first), await renew(second)]).toEqual([false, true]);
+  expect([await isHeld(first), await isHeld(second)]).toEqual([false, true]);
 });
 
 test('a once call is made by one worker only, also where two believe that they hold its run, and keeps no other run from its call', async () => {

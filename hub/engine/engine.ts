@@ -3,13 +3,13 @@ import { AppError } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
-import { background } from '../platform/process/background.ts';
 import { admitWaitingRuns } from './admission.ts';
 import { admitClaimed } from './admit-claimed.ts';
 import { refuseOpenCall } from './agent-state.ts';
 import { VersionSteps } from './claim-runs.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun, Place } from './held-run.ts';
+import { HeldRuns } from './held-runs.ts';
 import type { StepOutcome } from './outcome.ts';
 import { outputUses } from './output-uses.ts';
 import { ProgressWriter } from './progress.ts';
@@ -38,8 +38,6 @@ import {
   keepStateForRetry,
   releaseRun,
   secondsSince,
-  renewalSeconds,
-  renewLease,
   writeLastStep,
   writeReceipt,
   writeRetry,
@@ -72,7 +70,7 @@ interface StepEnding {
 const unsharedPlace: Place = { outside: (work) => work(), release: () => undefined };
 
 /**
- * Runs workflows. A run is taken under a fenced lease and moved on step by step; each write names the fence, so that a worker
+ * Runs workflows. A run is claimed with a fence token and executed step by step. Each write names the fence, so that a worker
  * that was overtaken writes nothing. A run that waits for a person, a node or a time leaves the worker.
  *
  * Over 300 lines: it is one state machine; parts of it elsewhere would hide the order of its writes, which is what survives a crash.
@@ -81,6 +79,8 @@ export class Engine {
   readonly #deps: EngineDependencies;
   readonly #progress: ProgressWriter;
   readonly #versionSteps: VersionSteps;
+  /** The runs that this engine executes. */
+  readonly held = new HeldRuns();
 
   constructor(dependencies: EngineDependencies) {
     this.#deps = dependencies;
@@ -89,7 +89,7 @@ export class Engine {
   }
 
   /**
-   * Executes a run that this process has a lease for, until it ends or waits.
+   * Executes a run that this process holds, until it ends or waits.
    * @param shutdown aborts when this worker must go: the run is given back for another to take.
    * @param place what it may give to others while it waits for an answer from outside.
    */
@@ -103,9 +103,10 @@ export class Engine {
     await this.#versionSteps.complete(claimed);
     setAsideInput(claimed);
     const run = { ...claimed, steps: stepsOf(claimed) };
-    const lost = new AbortController();
     const hold: Hold = { runId, fence: run.fence };
-    const signal = AbortSignal.any([lost.signal, shutdown]);
+    using entry = this.held.add(hold);
+    const { lost } = entry;
+    const signal = AbortSignal.any([lost, shutdown]);
     const working: HeldRun['working'] = (step, work) => this.#deps.mark.during({ runId, fence: run.fence, step }, work);
     using memory = this.#deps.memory.open(run.tenant_id);
     using writes = new RunWrites({
@@ -114,7 +115,7 @@ export class Engine {
       progress: this.#progress,
       run,
       // What has happened is worth writing until the very end of this process, or somebody else has the run.
-      lost: lost.signal,
+      lost,
       working,
       onWritten: () => held.trace?.written(),
     });
@@ -135,12 +136,8 @@ export class Engine {
       writes,
       write: (work, durable = true) => writes.alone(work, durable),
     };
-    const renewal = setInterval(
-      () => background(this.#renew(held, lost), this.#deps.logger, 'renewal of the lease of a run'),
-      renewalSeconds * 1000,
-    );
     using _cancelled = this.#deps.events.subscribe(cancelTopic(runId), () =>
-      lost.abort(new LeaseLost('the run was cancelled')),
+      this.held.lose(hold, new LeaseLost('the run was cancelled')),
     );
     try {
       const began = await this.#through(runId, signal, () => admitClaimed(this.#deps.db, run));
@@ -151,7 +148,7 @@ export class Engine {
           { runId, reason: error instanceof Error ? error.message : String(error) },
           'left a run that somebody else has',
         );
-        // After a crash of the database the run can still have the fence of this worker. An expired lease would count as a lost worker.
+        // After a crash of the database the run can still have the fence of this worker.
         await this.#release(held.run, {});
       } else if (shutdown.aborted) {
         await writes.catchUp().catch(() => undefined);
@@ -159,8 +156,6 @@ export class Engine {
       } else {
         throw error;
       }
-    } finally {
-      clearInterval(renewal);
     }
   }
 
@@ -521,19 +516,9 @@ export class Engine {
     });
   }
 
-  async #renew(held: HeldRun, taken: AbortController): Promise<void> {
-    try {
-      const kept = await this.#deps.db.workspace(held.run.tenant_id, (tx) => renewLease(tx, held), { durable: false });
-      if (!kept) taken.abort(new LeaseLost('the lease was lost'));
-    } catch (error) {
-      // One missed renewal is no loss: the next one comes well before the lease ends.
-      this.#deps.logger.warn({ err: error, runId: held.runId }, 'could not renew a lease');
-    }
-  }
-
   /** Gives a run that this process holds to others. Never rejects. */
   async giveBack(run: ClaimedRun): Promise<void> {
-    // A run that started with its lease starts again with the next one, by the limits of then.
+    // A run that started with its claim starts again with the next one, by the limits of that time.
     await this.#release(run, { isUnstarted: run.is_unstarted === true });
   }
 
@@ -548,7 +533,10 @@ export class Engine {
     } catch (error) {
       // Somebody else has it, or it has ended.
       if (error instanceof LeaseLost) return;
-      this.#deps.logger.warn({ err: error, runId }, 'could not give a run back; it will be taken when its lease ends');
+      this.#deps.logger.warn(
+        { err: error, runId },
+        'could not give a run back; it is given to another worker in a while',
+      );
     }
   }
 }

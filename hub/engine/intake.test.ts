@@ -77,11 +77,13 @@ function intakeWith(hasRoom = true) {
   db.onDue((tenantIds) => told.push(...tenantIds));
   const begun: ClaimedRun[] = [];
   const intake = new RunIntake(db);
+  const holderId = newId();
   let kept = 0;
   intake.preferLocal(() => {
     if (!hasRoom) return null;
     kept += 1;
     return {
+      holderId,
       // A test that pauses for a second does not make the run a stale one.
       begin: (run) => void begun.push({ ...run, held_since: Infinity }),
       [Symbol.dispose]: () => {
@@ -96,7 +98,7 @@ const start = { trigger: { type: 'manual' }, context: null, payload: null, envir
 const rowOf = async (runId: string) =>
   (
     await database.query<Record<string, unknown>>(
-      'select status, fence::text, lease_expires_at > now() as leased, started_at is not null as started from runs r where id = $1',
+      'select status, fence::text, holder_id is not null as leased, started_at is not null as started from runs r where id = $1',
       [runId],
     )
   )[0];
@@ -173,7 +175,7 @@ test('a run for which this process has room is its own from the first moment, an
   await db.workspace(tenantId, (tx) =>
     releaseRun(tx, { runId: run.id, fence: run.fence }, tenantId, 0, { isUnstarted: true }),
   );
-  const { steps, held_since: _claimedAt, ...claimed } = (await claimRun(db, run.id)) as ClaimedRun;
+  const { steps, held_since: _claimedAt, ...claimed } = (await claimRun(db, run.id, run.holder_id)) as ClaimedRun;
   const { steps: ownSteps, held_since: since, ...own } = run;
   expect(typeof since).toBe('number');
   expect(own).toEqual({ ...claimed, fence: '1', wake_count: 0, started_at: own.queued_at });
@@ -352,7 +354,7 @@ test('runs of steps that do nothing outside are written once, at their end, and 
       [id],
     );
     expect(lines.map(({ message }) => message)).toEqual(['a', `b ${id}`, 'c']);
-    expect(await rowOf(id)).toMatchObject({ status: 'succeeded', leased: null });
+    expect(await rowOf(id)).toMatchObject({ status: 'succeeded', leased: false });
   }
 });
 
@@ -409,7 +411,7 @@ test('a run that was cancelled, and one whose row somebody holds, keep no other 
   await Promise.all(Array.from({ length: 6 }, () => intake.accept({ definition, ...start })));
   const [cancelled, locked, ...others] = begun.map(({ id }) => id) as [string, string, ...string[]];
   await database.query(
-    "update runs set status = 'cancelled', finished_at = now(), fence = fence + 1, lease_expires_at = null, wake_at = null where id = $1",
+    "update runs set status = 'cancelled', finished_at = now(), fence = fence + 1, holder_id = null, wake_at = null where id = $1",
     [cancelled],
   );
   const isHeld = Promise.withResolvers<void>();
@@ -445,7 +447,7 @@ test.each([20, 150, 300])(
     const { transactions } = await workSlowly(tenantId, steps, { count: 40, slowByMs }, async ([first]) =>
       // One that is somebody else's by now undoes the batch that it is in.
       database.query(
-        "update runs set status = 'cancelled', finished_at = now(), fence = fence + 1, lease_expires_at = null, wake_at = null where id = $1",
+        "update runs set status = 'cancelled', finished_at = now(), fence = fence + 1, holder_id = null, wake_at = null where id = $1",
         [first?.id],
       ),
     );
@@ -534,13 +536,13 @@ test('a run that waited long for its place is read anew before it begins: it may
     ClaimedRun,
   ];
   await database.query(
-    "update runs set status = 'cancelled', finished_at = now(), fence = fence + 1, lease_expires_at = null, wake_at = null where id = $1",
+    "update runs set status = 'cancelled', finished_at = now(), fence = fence + 1, holder_id = null, wake_at = null where id = $1",
     [cancelled.id],
   );
   const engine = engineWith([skill]);
   await Promise.all([engine.execute(cancelled, never), engine.execute(other, never)]);
   expect(calls).toBe(0);
-  expect(await rowOf(other.id)).toMatchObject({ status: 'queued', leased: null, started: false });
+  expect(await rowOf(other.id)).toMatchObject({ status: 'queued', leased: false, started: false });
   expect(await executeRun(engine, db, other.id, never)).toBe(true);
   expect([calls, await rowOf(other.id)]).toMatchObject([1, { status: 'succeeded' }]);
 });
@@ -558,7 +560,7 @@ test('a run that waited long for a worker of this process starts under the limit
   const engine = engineWith(logSkills());
   await engine.execute({ ...(begun[0] as ClaimedRun), held_since: performance.now() - 2_000 }, never);
   await executeRun(engine, db, runId, never);
-  expect(await rowOf(runId)).toMatchObject({ status: 'queued', started: false, leased: null });
+  expect(await rowOf(runId)).toMatchObject({ status: 'queued', started: false, leased: false });
   expect(await linesOf(tenantId)).toEqual([]);
 });
 

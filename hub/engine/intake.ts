@@ -18,7 +18,7 @@ export type IntakeRun = Omit<
 
 /**
  * Accepts the runs of a workspace that arrive at the same time with one statement and one commit. A run that a worker of this
- * process has capacity for gets a lease, unless a limit or policy can delay it. All others are queued.
+ * process has capacity for is held by it, unless a limit or policy can delay it. All others are queued.
  */
 export class RunIntake {
   readonly #batches: Batches<PreparedRun, AcceptedRun | null>;
@@ -62,12 +62,12 @@ export class RunIntake {
     using reservation = this.#reserve(tenantId);
     const prepared = prepareRun(
       { ...run, tenantId, workflowId, workflowVersion },
-      { stamp: { of: 'definition', value: stamp }, claim: reservation !== null },
+      { stamp: { of: 'definition', value: stamp }, holderId: reservation?.holderId ?? null },
     );
     const accepted = await this.#batches.add(tenantId, prepared);
     if (accepted === null) return null;
     if (reservation !== null && accepted.claimed !== null)
-      reservation.begin(begunRun(definition, run, prepared, accepted.claimed));
+      reservation.begin(begunRun(definition, run, prepared, accepted.claimed, reservation.holderId));
     return { runId: accepted.runId };
   }
 }

@@ -6,6 +6,8 @@ import type { ClaimedRun } from './store.ts';
 
 /** Capacity of a worker of this process for one run. Disposing it releases the capacity. */
 export interface Reservation extends Disposable {
+  /** The process that holds the run. */
+  readonly holderId: string;
   /** Uses the capacity for a run that was written with a lease of this process. Disposing then has no effect. */
   begin(run: ClaimedRun): void;
 }
@@ -30,6 +32,7 @@ export function begunRun(
   }: Omit<NewRun, 'tenantId' | 'workflowId' | 'workflowVersion'>,
   { runId, traceParent }: PreparedRun,
   stored: NonNullable<AcceptedRun['claimed']>,
+  holderId: string,
 ): ClaimedRun {
   const { steps, approvals_required_for, error_workflow_id, pack_id, pack_grants, entitlements } = definition;
   return {
@@ -45,6 +48,7 @@ export function begunRun(
     attempt: 1,
     next_step: 0,
     fence: '1',
+    holder_id: holderId,
     lost_leases: 0,
     process_deaths: null,
     wake_count: 0,
@@ -85,7 +89,7 @@ export class LockedStarts implements Disposable {
       const reservation = claim ? this.#reserve(run.tenantId) : null;
       if (reservation !== null) this.#reservations.push(reservation);
       const stamp = { of: 'workspace', value: definition.workspace_stamp } as const;
-      return { run, definition, reservation, row: prepareRun(run, { stamp, claim: reservation !== null }) };
+      return { run, definition, reservation, row: prepareRun(run, { stamp, holderId: reservation?.holderId ?? null }) };
     });
     const accepted = await acceptRuns(
       tx,
@@ -94,7 +98,7 @@ export class LockedStarts implements Disposable {
     this.#begun = prepared.flatMap(({ run, definition, reservation, row }, index) => {
       const stored = accepted[index]?.claimed ?? null;
       if (reservation === null || stored === null) return [];
-      return [{ reservation, run: begunRun(definition, run, row, stored) }];
+      return [{ reservation, run: begunRun(definition, run, row, stored, reservation.holderId) }];
     });
     return starts.length - this.#begun.length;
   }

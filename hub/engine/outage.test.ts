@@ -101,14 +101,13 @@ interface State {
   error: { code: string; message: string } | null;
   lost_leases: number;
   wake_at: Date | null;
-  lease_expires_at: Date | null;
+  holder_id: string | null;
 }
 const stateOf = async (runId: string) =>
   (
-    await database.query<State>(
-      'select status, error, lost_leases, wake_at, lease_expires_at from runs where id = $1',
-      [runId],
-    )
+    await database.query<State>('select status, error, lost_leases, wake_at, holder_id from runs where id = $1', [
+      runId,
+    ])
   )[0];
 const call = (skillId: string) => ({ type: 'skill', skillId, input: {} });
 const facts = { title: '', summary: '', requires: [] as [], input: z.strictObject({}), output: z.unknown() };
@@ -175,7 +174,7 @@ test.each(['pure', 'keyed', 'once'] as const)(
       status: 'succeeded',
       error: null,
       lost_leases: 0,
-      lease_expires_at: null,
+      holder_id: null,
     });
     expect(calls).toBe(1);
     expect(await database.query('select message from run_logs where run_id = $1', [runId])).toEqual([
@@ -275,7 +274,7 @@ test.each(['pure', 'keyed', 'once'] as const)(
     go.resolve();
     await execution;
     // The run is released: an expired lease would delay it and count as a lost worker.
-    expect(await stateOf(runId)).toMatchObject({ status: 'running', lease_expires_at: null, lost_leases: 0 });
+    expect(await stateOf(runId)).toMatchObject({ status: 'running', holder_id: null, lost_leases: 0 });
     await executeRun(engine, db, runId, never);
     expect(await stateOf(runId)).toMatchObject({ status: 'succeeded', error: null });
     expect(await database.query('select index from run_steps where run_id = $1 order by index', [runId])).toEqual(

@@ -215,7 +215,7 @@ const advanceText = (answer: string) => `WITH given AS MATERIALIZED (
      UPDATE runs r SET next_step = g.next_step, lost_leases = 0, error = g.error, status = coalesce(g.ends, r.status),
        finished_at = CASE WHEN g.ends IS NULL THEN NULL ELSE now() END,
        wake_at = CASE WHEN g.ends IS NULL THEN r.wake_at END,
-       lease_expires_at = CASE WHEN g.ends IS NULL THEN r.lease_expires_at END
+       holder_id = CASE WHEN g.ends IS NULL THEN r.holder_id END
      FROM given g WHERE r.id = ANY(ARRAY(SELECT id FROM free)) AND g.id = r.id
      RETURNING r.id, r.workflow_id, CASE WHEN g.ends IS NULL THEN true ELSE pg_try_advisory_xact_lock_shared(${endsLock('r.workflow_id')}) END AS is_free
      ) ${answer}`;

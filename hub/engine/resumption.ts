@@ -22,7 +22,7 @@ export class Resumption implements Disposable {
    */
   async within(tx: Transaction, run: { id: string; waits: boolean }): Promise<void> {
     this.#claimed = null;
-    if (this.#room !== null && run.waits) this.#claimed = await claimWaitingRun(tx, run.id);
+    if (this.#room !== null && run.waits) this.#claimed = await claimWaitingRun(tx, run.id, this.#room.holderId);
     else await wakeRun(tx, run.id);
   }
 

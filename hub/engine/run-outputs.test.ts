@@ -99,7 +99,7 @@ async function accept(steps: Record<string, unknown>[], payload: JsonObject | nu
 const statusOf = async (runId: string) =>
   (await database.query<{ status: string }>('select status from runs where id = $1', [runId]))[0]?.status;
 const wake = (runId: string) =>
-  database.query('update runs set wake_at = now(), lease_expires_at = null where id = $1', [runId]);
+  database.query('update runs set wake_at = now(), holder_id = null where id = $1', [runId]);
 
 describe('the outputs of a run', () => {
   test('take up so much and no more: the step that would exceed it fails and names the limit', async () => {

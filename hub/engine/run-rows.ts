@@ -63,7 +63,7 @@ export async function markCancelled(tx: Transaction, tenantId: string, runIds: r
   for (const id of runIds) tx.changed(runRowsTopic(id));
   await tx.query(
     'cancel_runs',
-    `UPDATE runs SET status = 'cancelled', finished_at = statement_timestamp(), wake_at = NULL, waits_for = NULL, lease_expires_at = NULL, fence = ${nextFence('fence')} WHERE id = ANY($1)`,
+    `UPDATE runs SET status = 'cancelled', finished_at = statement_timestamp(), wake_at = NULL, waits_for = NULL, holder_id = NULL, fence = ${nextFence('fence')} WHERE id = ANY($1)`,
     [runIds],
   );
   await tx.query(
@@ -277,7 +277,7 @@ export async function reopenRun(
       wakeAt: sql`now()`,
       wakeCount: sql`${runs.wakeCount} + 1`,
       fence: sql.raw(nextFence('fence')),
-      leaseExpiresAt: null,
+      holderId: null,
       lostLeases: 0,
     })
     .where(eq(runs.id, runId));

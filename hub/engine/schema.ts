@@ -9,6 +9,7 @@ import {
   boolean,
   index,
   integer,
+  pgPolicy,
   pgTable,
   primaryKey,
   sql,
@@ -23,6 +24,7 @@ import {
   instant,
   jsonb,
   policies,
+  systemRole,
   tenantId,
   updatedAt,
 } from '../platform/db/tenancy.ts';
@@ -185,8 +187,9 @@ export interface RunFailure {
  *   a limit that time alone does not open.
  * - `waits_for` is set exactly while a limit or a policy holds the run back before it begins: then it stands in the line of its
  *   workflow and environment, by id; only the first of a line has a `wake_at`. The transaction that makes room begins the first ones.
- * - a worker holds the run from a claim, which sets `fence` to a value that no other holder ever had (`nextFence`) and sets
- *   `lease_expires_at`, until it finishes, waits or loses the lease; every write of a worker names its fence, so one that was overtaken writes nothing.
+ * - a worker holds the run from a claim, which sets `fence` to a value that no other holder ever had (`nextFence`) and `holder_id` to
+ *   its process, until the run finishes or waits, or the lease of the process ends. Every write of a worker names its fence, so that
+ *   a worker that was overtaken writes nothing.
  * - `finished_at` is set exactly in the final states.
  */
 export const runs = pgTable(
@@ -225,12 +228,13 @@ export const runs = pgTable(
     fence: bigint('fence', { mode: 'bigint' })
       .notNull()
       .default(sql`0`),
-    leaseExpiresAt: instant('lease_expires_at'),
+    /** The process whose worker holds it (`worker_processes`). */
+    holderId: uuid('holder_id'),
     wakeAt: instant('wake_at'),
     waitsFor: text('waits_for').$type<QueueReason>(),
     /** Raised at each wake-up: a worker that is about to have its run wait sees that it was woken meanwhile. */
     wakeCount: integer('wake_count').notNull().default(0),
-    /** Leases in a row that ran out with their worker, without one step done: a run that kills its workers is ended. */
+    /** Workers in a row whose lease ended while they held it, without one step done: a run that kills its workers is ended. */
     lostLeases: integer('lost_leases').notNull().default(0),
     /** The fences of holders whose process ended while it worked on this very step; none for any other step. */
     processDeaths: jsonb('process_deaths').$type<{ step: number; fences: string[] }>(),
@@ -264,11 +268,11 @@ export const runs = pgTable(
     // What wants a worker, by workspace, so that each one's share can be taken without reading another's backlog.
     index('runs_due')
       .on(table.tenantId, table.wakeAt)
-      .where(sql`wake_at is not null and lease_expires_at is null`)
+      .where(sql`wake_at is not null and holder_id is null`)
       .concurrently(),
-    index('runs_lease')
-      .on(table.leaseExpiresAt)
-      .where(sql`lease_expires_at is not null`)
+    index('runs_holder')
+      .on(table.holderId)
+      .where(sql`holder_id is not null`)
       .concurrently(),
     index('runs_under_way')
       .on(table.workflowId)
@@ -287,6 +291,16 @@ export const runs = pgTable(
 );
 
 export type RunRow = typeof runs.$inferSelect;
+
+/**
+ * Processes that work on runs. A process holds its runs with one lease, which it renews. A row is removed only when its lease has
+ * ended and no run names it.
+ */
+export const workerProcesses = pgTable(
+  'worker_processes',
+  { id: uuid('id').primaryKey(), leaseExpiresAt: instant('lease_expires_at').notNull() },
+  () => [pgPolicy('system', { for: 'all', to: systemRole, using: sql`true`, withCheck: sql`true` })],
+);
 
 /**
  * How many runs of an environment began lately, counted in slices of time: of a workflow by the second, of a workspace by the minute. Only kept where

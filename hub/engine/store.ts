@@ -22,12 +22,6 @@ import type { Visit } from './working-marks.ts';
  * Over 300 lines: these statements hold together what each other says of fence, lease and wake-up, and are checked side by side.
  */
 
-/** How long a worker may be silent before its run is given to another, in seconds. */
-export const leaseSeconds = 30;
-
-/** How often a worker says that it has its run, in seconds. */
-export const renewalSeconds = 5;
-
 export interface StepRow {
   index: number;
   status: StepStatus;
@@ -64,6 +58,8 @@ export interface ClaimedRun extends RunTerms {
   attempt: number;
   next_step: number;
   fence: string;
+  /** The process that holds it. */
+  holder_id: string;
   lost_leases: number;
   process_deaths: { step: number; fences: string[] } | null;
   /** How often it had been woken when it was claimed. */
@@ -84,8 +80,8 @@ export interface ClaimedRun extends RunTerms {
   is_unstarted?: boolean;
 }
 
-/** How a worker of this process holds a run, as SQL; $2 for how many seconds. */
-export const heldText = `fence = ${nextFence('fence')}, lease_expires_at = now() + make_interval(secs => $2)`;
+/** How a worker holds a run, as SQL; $2 is the id of its process (`WorkerLease`). */
+export const heldText = `fence = ${nextFence('fence')}, holder_id = $2`;
 
 /** Longest payload, as JSON in UTF-8, that is read when a run is claimed, in bytes. The same holds for the state of a step. */
 const claimedBytes = 64 * 1024;
@@ -98,7 +94,7 @@ const isLargeState = `CASE WHEN pg_column_size(state) > ${claimedBytes / 2} THEN
 
 /** What a claim answers of a run, as SQL; `g` is what its workflow and workspace say. Large payloads are read when a step needs them. */
 export const claimColumns = `id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, CASE WHEN ${inputBytes} <= ${claimedBytes} THEN context END AS context,
-         CASE WHEN ${inputBytes} <= ${claimedBytes} THEN payload END AS payload, CASE WHEN ${inputBytes} > ${claimedBytes} THEN ${inputBytes} * ${heapOfText(1)} END AS unread_input, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
+         CASE WHEN ${inputBytes} <= ${claimedBytes} THEN payload END AS payload, CASE WHEN ${inputBytes} > ${claimedBytes} THEN ${inputBytes} * ${heapOfText(1)} END AS unread_input, attempt, next_step, fence, holder_id, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
          g.entitlements, g.pack_id, g.pack_grants, g.approvals_required_for, g.error_workflow_id`;
 
 /**
@@ -111,10 +107,10 @@ export const resultsOfClaimed = `coalesce((SELECT json_agg(s ORDER BY s.index) F
          FROM run_steps WHERE run_id = claimed.id) s), '[]')`;
 
 /** Whether a row of `runs` is a run that waits, without a worker, for what happens elsewhere, as SQL. */
-export const waitsText = `(status = 'running' AND started_at IS NOT NULL AND waits_for IS NULL AND lease_expires_at IS NULL)`;
+export const waitsText = `(status = 'running' AND started_at IS NOT NULL AND waits_for IS NULL AND holder_id IS NULL)`;
 
 /** Takes a run that the transaction has locked and that waits, by `waitsText`, as what it waited for has come; null when its workflow is gone. */
-export async function claimWaitingRun(tx: Transaction, runId: string): Promise<ClaimedRun | null> {
+export async function claimWaitingRun(tx: Transaction, runId: string, holderId: string): Promise<ClaimedRun | null> {
   tx.changed(runRowsTopic(runId));
   const { rows } = await tx.query<ClaimedRun>(
     'claim_waiting_run',
@@ -129,7 +125,7 @@ export async function claimWaitingRun(tx: Transaction, runId: string): Promise<C
      )
      SELECT claimed.*, v.steps, ${resultsOfClaimed} AS results
      FROM claimed JOIN workflow_versions v ON v.workflow_id = claimed.workflow_id AND v.version = claimed.workflow_version`,
-    [runId, leaseSeconds],
+    [runId, holderId],
   );
   const [claimed] = rows;
   if (claimed === undefined) return null;
@@ -157,20 +153,6 @@ export async function countProcessDeath(db: Database, { runId, fence, step }: Vi
 export interface Hold {
   runId: string;
   fence: string;
-}
-
-/**
- * Keeps the lease, or has it back when the sweep ended it and nobody took the run; false when it was lost. A run that was let go
- * meanwhile stays free: a lease that nobody holds would keep it from whoever is to go on with it.
- */
-export async function renewLease(tx: Transaction, { runId, fence }: Hold): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    'renew_lease',
-    `UPDATE runs SET lease_expires_at = now() + make_interval(secs => $3)
-     WHERE id = $1 AND fence = $2 AND (lease_expires_at IS NOT NULL AND status IN ('queued', 'running') OR status = 'running' AND lost_leases > 0)`,
-    [runId, fence, leaseSeconds],
-  );
-  return rowCount === 1;
 }
 
 export interface StepRecord {
@@ -369,7 +351,7 @@ export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advanc
     `UPDATE runs SET next_step = $3, lost_leases = 0, error = $5, status = coalesce($4, status),
        finished_at = CASE WHEN $4 IS NULL THEN NULL ELSE clock_timestamp() END,
        wake_at = CASE WHEN $4 IS NULL THEN wake_at END,
-       lease_expires_at = CASE WHEN $4 IS NULL THEN lease_expires_at END
+       holder_id = CASE WHEN $4 IS NULL THEN holder_id END
      WHERE id = $1 AND fence = $2 AND status = 'running' AND next_step BETWEEN $6 AND $3
      RETURNING CASE WHEN $4::text IS NOT NULL THEN pg_advisory_xact_lock_shared(${endsLock('workflow_id')}) END`,
     [runId, fence, advance.nextStep, advance.ends, json(advance.error), advance.fromStep],
@@ -395,12 +377,12 @@ export async function hasAdvanced(tx: Transaction, { runId, fence }: Hold, advan
   return true;
 }
 
-/** The same for a run that was to be let go. A lease that the sweep ended leaves its count. */
+/** The same for a run that was to be let go. A run that `repairRuns` has freed has a count of lost leases. */
 export async function isSuspended(tx: Transaction, { runId, fence }: Hold): Promise<boolean> {
   await lockRuns(tx, [runId]);
   const { rows } = await tx.query(
     'is_suspended',
-    'SELECT 1 FROM runs WHERE id = $1 AND fence = $2 AND lease_expires_at IS NULL AND lost_leases = 0 AND finished_at IS NULL',
+    'SELECT 1 FROM runs WHERE id = $1 AND fence = $2 AND holder_id IS NULL AND lost_leases = 0 AND finished_at IS NULL',
     [runId, fence],
   );
   return rows.length > 0;
@@ -460,7 +442,7 @@ interface SuspendedUntil {
   wakeInSeconds: number | null;
 }
 
-const suspendText = `UPDATE runs SET lease_expires_at = NULL, lost_leases = 0,
+const suspendText = `UPDATE runs SET holder_id = NULL, lost_leases = 0,
        status = CASE WHEN wake_count = $5 THEN $3 ELSE 'running' END,
        wake_at = CASE WHEN wake_count <> $5 THEN now() WHEN $4::float8 IS NULL THEN NULL ELSE now() + make_interval(secs => $4::float8) END,
        wake_count = wake_count + CASE WHEN wake_count = $5 THEN 0 ELSE 1 END
@@ -517,9 +499,9 @@ export async function releaseRun(
 ): Promise<void> {
   const { rowCount } = await tx.query(
     'release_run',
-    `UPDATE runs SET fence = ${nextFence('fence')}, lease_expires_at = NULL, wake_at = CASE WHEN $3::float8 = 0 THEN greatest(least(wake_at, now()), now() - interval '30 seconds') ELSE now() + make_interval(secs => $3::float8) END, wake_count = wake_count + 1,
+    `UPDATE runs SET fence = ${nextFence('fence')}, holder_id = NULL, wake_at = CASE WHEN $3::float8 = 0 THEN greatest(least(wake_at, now()), now() - interval '30 seconds') ELSE now() + make_interval(secs => $3::float8) END, wake_count = wake_count + 1,
        status = CASE WHEN $4 THEN 'queued' ELSE status END, started_at = CASE WHEN $4 THEN NULL ELSE started_at END
-     WHERE id = $1 AND fence = $2 AND (status = 'running' OR status = 'queued' AND lease_expires_at IS NOT NULL)`,
+     WHERE id = $1 AND fence = $2 AND (status = 'running' OR status = 'queued' AND holder_id IS NOT NULL)`,
     [runId, fence, afterSeconds, isUnstarted],
   );
   if (rowCount !== 1) throw new LeaseLost('the run was taken over, cancelled or ended');

@@ -1,28 +1,40 @@
 import type { Database } from '../platform/db/database.ts';
-import { renewalSeconds } from './store.ts';
+import type { Hold } from './store.ts';
 
-const repairBatch = 500;
+/** Runs that one transaction frees. */
+export const repairBatch = 500;
 /**
- * Takes runs back from workers that let their lease run out, for others to take: the first one in a row at once, each further one a good while
- * later, so that a run which takes its workers down leaves time for the others. A run that merely waits for a worker is none of them: workers
- * look for those themselves. Two processes can do it at the same time: locked rows are skipped.
- * @param options.endLeases false while workers may not have had the chance to renew theirs.
- * @returns the ids of the woken runs.
+ * How a run is freed whose worker was lost, as SQL. It is due immediately the first time, and each further time in a row a while
+ * later, so that a run that ends its workers leaves time for the others.
+ */
+const freedText = `holder_id = NULL, wake_count = wake_count + 1, lost_leases = lost_leases + 1,
+  wake_at = now() + make_interval(secs => CASE WHEN lost_leases > 0 THEN least(60, 5 * power(3, least(lost_leases, 4) - 1)) ELSE 0 END)`;
+
+/**
+ * Frees runs of processes whose lease has ended, so that other workers take them. Several processes can do it at the same time:
+ * locked rows are skipped.
+ * @param options.endLeases false while processes possibly had no chance to renew their leases.
+ * @returns the ids of the freed runs, at most `repairBatch`.
  */
 export async function repairRuns(db: Database, { endLeases = true } = {}): Promise<string[]> {
+  if (!endLeases) return [];
   return db.system(
     async (tx) => {
       const { rows } = await tx.query<{ id: string; tenant_id: string }>(
         'repair_runs',
-        `WITH lost AS (
-           SELECT id FROM runs WHERE $2 AND lease_expires_at < now() AND wake_at IS NOT NULL ORDER BY lease_expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
-         ), repaired AS (
-           UPDATE runs SET lease_expires_at = NULL, wake_count = wake_count + 1, lost_leases = lost_leases + 1,
-             wake_at = now() + make_interval(secs => CASE WHEN lost_leases > 0 THEN least(60, 5 * power(3, least(lost_leases, 4) - 1)) ELSE 0 END)
-           FROM lost WHERE runs.id = lost.id RETURNING runs.id, runs.tenant_id
+        `WITH ended AS MATERIALIZED (
+           SELECT id FROM worker_processes WHERE lease_expires_at < now()
+         ), lost AS MATERIALIZED (
+           SELECT r.id FROM ended e CROSS JOIN LATERAL (SELECT id FROM runs WHERE holder_id = e.id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED) r LIMIT $1
          )
-         SELECT * FROM repaired`,
-        [repairBatch, endLeases],
+         UPDATE runs SET ${freedText} WHERE id = ANY(ARRAY(SELECT id FROM lost)) RETURNING id, tenant_id`,
+        [repairBatch],
+      );
+      // Not earlier: a transaction that writes its id into a run can be open for a while.
+      await tx.query(
+        'remove_ended_workers',
+        `DELETE FROM worker_processes p WHERE lease_expires_at < now() - interval '1 hour' AND NOT EXISTS (SELECT 1 FROM runs WHERE holder_id = p.id)`,
+        [],
       );
       for (const row of rows) tx.wakeWorkers(row.tenant_id);
       return rows.map((row) => row.id);
@@ -31,10 +43,29 @@ export async function repairRuns(db: Database, { endLeases = true } = {}): Promi
   );
 }
 
+/** Frees runs that a process holds, and that it does not execute. */
+export async function freeRuns(db: Database, holderId: string, held: readonly Hold[]): Promise<void> {
+  await db.system(
+    async (tx) => {
+      const { rows } = await tx.query<{ tenant_id: string }>(
+        'free_runs',
+        `WITH lost AS MATERIALIZED (
+           SELECT r.id FROM jsonb_to_recordset($2::jsonb) AS h("runId" uuid, fence bigint) CROSS JOIN LATERAL (
+             SELECT id FROM runs WHERE id = h."runId" AND fence = h.fence AND holder_id = $1 FOR NO KEY UPDATE SKIP LOCKED) r
+         )
+         UPDATE runs SET ${freedText} WHERE id = ANY(ARRAY(SELECT id FROM lost)) RETURNING tenant_id`,
+        [holderId, JSON.stringify(held)],
+      );
+      for (const row of rows) tx.wakeWorkers(row.tenant_id);
+    },
+    { durable: false },
+  );
+}
+
 /** A sweep that could not look for so long says nothing of the workers, which could not renew their leases either, in milliseconds. */
 const blindAfterMs = 10_000;
-/** How long they then have to do it: a little more than the time between two renewals, in milliseconds. */
-const renewalGraceMs = (renewalSeconds + 2) * 1000;
+/** How long they then have to do it: more than the pause between two renewals of a lease, in milliseconds. */
+const renewalGraceMs = 7_000;
 
 /** The clocks by which a `LeaseWatch` measures, in milliseconds. */
 export interface LeaseClocks {

@@ -2,7 +2,7 @@ import type { RowRetention } from '../platform/db/row-retention.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import type { PeriodicTask } from '../platform/process/periodic-tasks.ts';
 import { rollUp } from './rollups.ts';
-import { LeaseWatch, repairRuns } from './sweeper.ts';
+import { LeaseWatch, repairBatch, repairRuns } from './sweeper.ts';
 import { wakeForgottenLines } from './wake-lines.ts';
 
 /** What keeps runs going: those that lost their worker or their turn. */
@@ -12,10 +12,13 @@ export function engineTasks({ db, logger }: Platform): PeriodicTask[] {
     {
       name: 'runs',
       everyMs: 3_000,
-      run: async () => {
-        const woken = await repairRuns(db, { endLeases: leases.mayEnd() });
+      run: async (stopping) => {
+        const endLeases = leases.mayEnd();
+        for (let freed = repairBatch; freed === repairBatch && !stopping.aborted;) {
+          freed = (await repairRuns(db, { endLeases })).length;
+          if (freed > 0) logger.info({ runs: freed }, 'freed runs that had lost their worker');
+        }
         leases.looked();
-        if (woken.length > 0) logger.info({ runs: woken.length }, 'woke runs that had lost their worker');
       },
     },
     {

@@ -31,7 +31,7 @@ export function wakeForgottenLines(tx: Transaction): Promise<void> {
       WHEN 'max_runs_per_hour' THEN NOT EXISTS (SELECT 1 FROM runs o WHERE o.tenant_id = r.tenant_id AND o.environment = r.environment AND o.waits_for = 'max_runs_per_hour' AND o.wake_at IS NOT NULL)
       WHEN 'max_concurrent_runs' THEN coalesce((SELECT count(*) FROM (SELECT 1 FROM runs u WHERE u.workflow_id = r.workflow_id AND u.environment = r.environment AND u.started_at IS NOT NULL AND u.finished_at IS NULL LIMIT m.most) c) < m.most, true)
       ELSE true END`;
-  return wakeFirst(tx, 'wake_forgotten_lines', `r.wake_at IS NULL AND r.lease_expires_at IS NULL AND ${hasRoom}`, []);
+  return wakeFirst(tx, 'wake_forgotten_lines', `r.wake_at IS NULL AND r.holder_id IS NULL AND ${hasRoom}`, []);
 }
 
 /** Wakes the first of lines, found by stepping from line to line through the index, whatever their length. */

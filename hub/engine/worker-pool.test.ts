@@ -22,6 +22,7 @@ class Scene {
     this.pool = new WorkerPool({
       concurrency,
       maxRuns,
+      holderId: 'this process',
       logger: pino({ level: 'silent' }),
       giveBack: async ({ id }) => void this.givenBack.push(id),
       execute: async ({ id }, place) => {

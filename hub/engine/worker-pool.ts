@@ -14,6 +14,8 @@ export interface WorkerPoolOptions {
   execute: (run: ClaimedRun, place: Place) => Promise<void>;
   /** Releases the lease of a run, for another process. Never rejects. */
   giveBack: (run: ClaimedRun) => Promise<void>;
+  /** The process that holds the runs. */
+  holderId: string;
   logger: Logger;
 }
 
@@ -93,6 +95,7 @@ export class WorkerPool {
       return true;
     };
     return {
+      holderId: this.#options.holderId,
       begin: (run) => {
         if (!isOpen) return;
         setAsideInput(run);
@@ -198,7 +201,7 @@ export class WorkerPool {
       .catch((error: unknown) =>
         this.#options.logger.error(
           { err: error, runId: run.id },
-          'the execution of a run failed; the run continues when its lease expires',
+          'the execution of a run failed; it is given to another worker in a while',
         ),
       )
       .finally(() => {

@@ -11,6 +11,7 @@ import type { EnginePorts } from './ports.ts';
 import { runMemory } from './run-outputs.ts';
 import { countProcessDeath } from './store.ts';
 import type { WakeUps } from './wake-ups.ts';
+import { WorkerLease } from './worker-lease.ts';
 import { WorkerPool } from './worker-pool.ts';
 import { WorkingMarks } from './working-marks.ts';
 
@@ -46,14 +47,19 @@ export async function startWorker(
     ...ports,
   });
   const shutdown = new AbortController();
+  const lease = stack.use(await WorkerLease.take(db, engine.held, logger));
   const pool = new WorkerPool({
     ...worker,
     execute: (run, place) => engine.execute(run, shutdown.signal, place),
     giveBack: (run) => engine.giveBack(run),
+    holderId: lease.id,
     logger,
   });
   const poller = new DuePoller({
-    claim: (asked) => claimDueRuns(db, asked),
+    claim: async (asked) => {
+      await lease.assure();
+      return claimDueRuns(db, asked, lease.id);
+    },
     listWorkspaces: (after) => listDueWorkspaces(db, after),
     pool,
     onFull: (tenantIds) => wakeUps.send(tenantIds),
@@ -73,5 +79,5 @@ export async function startWorker(
     for (const result of ended) if (result.status === 'rejected') throw result.reason;
   });
   queueWorker = await wakeUps.receive(poller);
-  intake.preferLocal((tenantId) => pool.reserve(tenantId));
+  intake.preferLocal((tenantId) => (lease.isCertain ? pool.reserve(tenantId) : null));
 }

@@ -200,7 +200,7 @@ test(`every run that could be saved ends without affecting others, with a report
   while ((await open()) > 0 && performance.now() - began < 120_000) await new Promise((done) => setTimeout(done, 250));
   expect(
     await hub.database.query(
-      'select r.id, r.status, wake_at, next_step, lease_expires_at, lost_leases, v.steps->next_step as step, (select row_to_json(s) from run_steps s where s.run_id = r.id and s.index = r.next_step) as state from runs r join workflow_versions v on v.workflow_id = r.workflow_id and v.version = r.workflow_version where finished_at is null',
+      'select r.id, r.status, wake_at, next_step, holder_id, lost_leases, v.steps->next_step as step, (select row_to_json(s) from run_steps s where s.run_id = r.id and s.index = r.next_step) as state from runs r join workflow_versions v on v.workflow_id = r.workflow_id and v.version = r.workflow_version where finished_at is null',
     ),
   ).toEqual([]);
   // An internal error of the hub as the reason would be a defect.

@@ -111,7 +111,7 @@ describe('sequences', () => {
     const runState = async () =>
       (
         await hub.database.query<{ next_step: number; held: boolean; wake_at: Date | null }>(
-          'select next_step, lease_expires_at is not null as held, wake_at from runs where id = $1',
+          'select next_step, holder_id is not null as held, wake_at from runs where id = $1',
           [runId],
         )
       )[0];

@@ -47,7 +47,7 @@ describe('the history of a run begins with queued', () => {
     const goOn = async (runId: string) => {
       await expect
         .poll(() =>
-          hub.database.query('SELECT FROM runs WHERE id = $1 AND next_step = 1 AND lease_expires_at IS NULL', [runId]),
+          hub.database.query('SELECT FROM runs WHERE id = $1 AND next_step = 1 AND holder_id IS NULL', [runId]),
         )
         .toHaveLength(1);
       await makeRunDue(hub.database, runId);

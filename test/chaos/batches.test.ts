@@ -64,10 +64,10 @@ async function environment(database: TestDatabase) {
   return { env, dying: killedAtCommit };
 }
 
-/** Expires the leases of a killed process, as the sweep does, without waiting. Returns the number of leases. */
+/** Frees the runs of a killed process, as at the end of its lease, without waiting. Returns their number. */
 async function endLeases(database: TestDatabase): Promise<number> {
   const ended = await database.query(
-    'update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where lease_expires_at is not null and finished_at is null returning id',
+    'update runs set holder_id = null, wake_at = now(), lost_leases = lost_leases + 1 where holder_id is not null and finished_at is null returning id',
   );
   return ended.length;
 }

@@ -86,9 +86,9 @@ describe('after kill -9 of a hub that handles many commands', () => {
     if (killedHub.child.signalCode === null) await once(killedHub.child, 'exit');
     expect(killedHub.child.signalCode).toBe('SIGKILL');
 
-    // Expires the leases of the killed process, as the sweep does, without waiting.
+    // Frees the runs of the killed process, as at the end of its lease, without waiting.
     await database.query(
-      'update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where lease_expires_at is not null and finished_at is null',
+      'update runs set holder_id = null, wake_at = now(), lost_leases = lost_leases + 1 where holder_id is not null and finished_at is null',
     );
     const hub = await startHubProcess(env);
     await expect

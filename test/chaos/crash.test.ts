@@ -20,6 +20,7 @@ import type { HubProcess } from '../fixtures/processes.ts';
 import { redisAvailable, startRedis } from '../fixtures/redis.ts';
 import type { TestRedis } from '../fixtures/redis.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
+import { loseWorkerOf } from '../fixtures/stage/workers.ts';
 import { until } from '../fixtures/until.ts';
 
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
@@ -347,7 +348,7 @@ test('a worker that resumes after a stall does not overwrite the results of anot
     () => 'the worker did not start the step',
   );
   stalled.child.kill('SIGSTOP');
-  await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [runId]);
+  await loseWorkerOf(database, runId);
   const healthy = await startHubProcess({ ...env, EGRESS_ALLOW_HOSTS: target });
   const finished = await settledRun(client(healthy), runId);
   expect(finished).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { body: { call: 2 } } }] });

@@ -15,6 +15,7 @@ import { acquireDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
 import type { HubProcess } from '../fixtures/processes.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
+import { holdElsewhere } from '../fixtures/stage/workers.ts';
 import { until } from '../fixtures/until.ts';
 
 type StepInput = z.input<typeof step>;
@@ -45,15 +46,13 @@ test('a run that crashes the hub crashes it at most twice and then fails, and an
     DATABASE_POOL_SIZE: '8',
     NODE_OPTIONS: `--import=${new URL('../fixtures/die-in-render.ts', import.meta.url).href}`,
   };
-  /** Expires the lease of a killed process, as the sweep does, without waiting. */
+  /** Frees the run of a killed process, as at the end of its lease, without waiting. */
   const endLease = (runId: string) =>
-    database.query(
-      'update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where id = $1',
-      [runId],
-    );
+    database.query('update runs set holder_id = null, wake_at = now(), lost_leases = lost_leases + 1 where id = $1', [
+      runId,
+    ]);
   /** Keeps the sweep of the next process from claiming the run on a busy machine. */
-  const keepLease = (runId: string) =>
-    database.query(`update runs set lease_expires_at = now() + interval '1 hour' where id = $1`, [runId]);
+  const keepLease = (runId: string) => holdElsewhere(database, runId);
   const expectCrash = async (hub: HubProcess) => {
     if (hub.child.exitCode === null && hub.child.signalCode === null) await once(hub.child, 'exit');
     expect(hub.child.signalCode).toBe('SIGKILL');

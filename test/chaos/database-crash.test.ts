@@ -96,7 +96,7 @@ test(`when PostgreSQL crashes ${rounds} times under two hubs, each email of an a
       // Crashes while the model generates its answer.
       await postgres.crash();
       const isHeld = async () =>
-        (await postgres.query('SELECT 1 FROM runs WHERE id = $1 AND lease_expires_at IS NOT NULL', [runId])).length > 0;
+        (await postgres.query('SELECT 1 FROM runs WHERE id = $1 AND holder_id IS NOT NULL', [runId])).length > 0;
       // The first worker continues with its answer while a second one has the run.
       await until(
         async () => asked > 1 || (await isHeld()),

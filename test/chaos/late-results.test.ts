@@ -274,7 +274,7 @@ describe('a result that arrives after its command expired', () => {
       [commandId],
     );
     const [before] = await database.query<{ fence: string }>(
-      `update runs set fence = fence + 1, lease_expires_at = now() + interval '30 seconds' where id = $1 returning fence`,
+      `update runs set fence = fence + 1, holder_id = gen_random_uuid() where id = $1 returning fence`,
       [runId],
     );
     await report(commandId);

@@ -66,11 +66,11 @@ test('each schedule fire starts one run, with three hub processes of which one i
   let open: unknown[] = [];
   const allEnded = async () => {
     open = await database.query(
-      'select status, attempt, started_at, lease_expires_at, wake_at, lost_leases from runs where finished_at is null limit 5',
+      'select status, attempt, started_at, holder_id, wake_at, lost_leases from runs where finished_at is null limit 5',
     );
     return open.length === 0;
   };
-  // The runs of the killed process are claimed again when their leases expire.
+  // The runs of the killed process are claimed again when its lease ends.
   await until(allEnded, () => `runs did not end: ${JSON.stringify(open)}`);
   const rows = await database.query<{ workflow_id: string; fires: number; runs: number; seconds: number }>(
     `select w.id as workflow_id,

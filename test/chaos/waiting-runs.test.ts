@@ -53,8 +53,8 @@ async function addWaitingRuns(database: TestDatabase, runId: string, count: numb
      ), flow AS (
        INSERT INTO flows (id, tenant_id, workflow_id, revision) SELECT more.flow_id, tenant_id, workflow_id, 1 FROM more, runs WHERE runs.id = $1
      )
-     INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, waits_for, wake_at, lease_expires_at, fence, wake_count, queued_at)
-     SELECT more.id, tenant_id, workflow_id, workflow_version, more.flow_id, status, trigger, environment, attempt, waits_for, wake_at, lease_expires_at, fence, wake_count, queued_at FROM more, runs WHERE runs.id = $1`,
+     INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, waits_for, wake_at, holder_id, fence, wake_count, queued_at)
+     SELECT more.id, tenant_id, workflow_id, workflow_version, more.flow_id, status, trigger, environment, attempt, waits_for, wake_at, holder_id, fence, wake_count, queued_at FROM more, runs WHERE runs.id = $1`,
     [runId, count],
   );
   await database.query('ANALYZE runs');

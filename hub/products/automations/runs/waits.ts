@@ -26,7 +26,7 @@ export type StoredWait =
 export const waitSql = (heartbeatSeconds: number): string => `case
   when runs.finished_at is not null then null
   when runs.waits_for is not null then jsonb_build_object('hold', runs.waits_for, 'until', runs.wake_at)
-  when runs.lease_expires_at is not null or runs.wake_at <= now() then null
+  when runs.holder_id is not null or runs.wake_at <= now() then null
   when runs.started_at is null then jsonb_build_object('kind', 'jitter', 'until', runs.wake_at)
   else (
     select s.wait || jsonb_build_object('stepIndex', s.index, 'nodeId', c.node_id, 'nodeName', nodes.name, 'nodeOnline', ${isOnlineText(heartbeatSeconds)}, 'handedOut', c.status = 'leased',

@@ -192,6 +192,7 @@ function schedulesWithWorker(slots: number, meanwhile: () => Promise<void> = asy
   const startedRunIds: string[] = [];
   let reservedSlots = 0;
   const intake = new RunIntake(db);
+  const holderId = newId();
   intake.preferLocal(() => {
     if (reservedSlots + startedRunIds.length >= slots) return null;
     reservedSlots += 1;
@@ -200,7 +201,7 @@ function schedulesWithWorker(slots: number, meanwhile: () => Promise<void> = asy
       if (isOpen) reservedSlots -= 1;
       isOpen = false;
     };
-    return { begin: ({ id }) => (end(), void startedRunIds.push(id)), [Symbol.dispose]: end };
+    return { holderId, begin: ({ id }) => (end(), void startedRunIds.push(id)), [Symbol.dispose]: end };
   });
   const schedules = new Schedules({
     db,
@@ -217,7 +218,7 @@ function schedulesWithWorker(slots: number, meanwhile: () => Promise<void> = asy
 
 const runsOf = (tenantId: string) =>
   database.query<{ id: string; status: string; leased: boolean; fires: number }>(
-    `SELECT r.id, r.status, coalesce(r.lease_expires_at > now() AND r.fence = 1, false) AS leased,
+    `SELECT r.id, r.status, r.holder_id IS NOT NULL AND r.fence = 1 AS leased,
        (SELECT count(*)::int FROM schedule_fires f WHERE f.run_id = r.id AND f.workflow_id = r.workflow_id) AS fires FROM runs r WHERE tenant_id = $1 ORDER BY r.status, r.id`,
     [tenantId],
   );

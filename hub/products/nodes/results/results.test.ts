@@ -196,6 +196,7 @@ function oneSlot() {
   const startedRuns: { id: string; fence: string; next_step: number; steps: unknown[]; results: unknown[] }[] = [];
   let isOpen = true;
   const slot = {
+    holderId: newId(),
     begin: (run: (typeof startedRuns)[number]) => void startedRuns.push(run),
     [Symbol.dispose]: () => void (isOpen = false),
   };
@@ -229,7 +230,7 @@ async function createWaitingRun(isLeased: boolean) {
     [workflowId, tenantId, steps],
   );
   await database.query(
-    `UPDATE runs SET started_at = now(), fence = 4, wake_at = now() + interval '1 hour', lease_expires_at = CASE WHEN $2 THEN now() + interval '30 seconds' END WHERE id = $1`,
+    `UPDATE runs SET started_at = now(), fence = 4, wake_at = now() + interval '1 hour', holder_id = CASE WHEN $2 THEN gen_random_uuid() END WHERE id = $1`,
     [runId, isLeased],
   );
   await database.query(
@@ -239,7 +240,7 @@ async function createWaitingRun(isLeased: boolean) {
   const runNow = async () =>
     (
       await database.query(
-        'SELECT fence::text, lease_expires_at IS NOT NULL AS is_leased, wake_at <= now() AS is_due FROM runs WHERE id = $1',
+        'SELECT fence::text, holder_id IS NOT NULL AS is_leased, wake_at <= now() AS is_due FROM runs WHERE id = $1',
         [runId],
       )
     )[0];
