@@ -8,7 +8,7 @@ import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { testSecrets } from '../../test/fixtures/secrets.ts';
-import { holdElsewhere, loseWorkerOf } from '../../test/fixtures/stage/workers.ts';
+import { holdElsewhere, loseWorkerOf } from '../../test/fixtures/worker-leases.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';

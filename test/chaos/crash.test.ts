@@ -20,8 +20,8 @@ import type { HubProcess } from '../fixtures/processes.ts';
 import { redisAvailable, startRedis } from '../fixtures/redis.ts';
 import type { TestRedis } from '../fixtures/redis.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
-import { loseWorkerOf } from '../fixtures/stage/workers.ts';
 import { until } from '../fixtures/until.ts';
+import { loseWorkerOf } from '../fixtures/worker-leases.ts';
 
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
 let state = seed;

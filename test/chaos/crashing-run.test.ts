@@ -15,8 +15,8 @@ import { acquireDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
 import type { HubProcess } from '../fixtures/processes.ts';
 import { settledRun } from '../fixtures/settled-run.ts';
-import { holdElsewhere } from '../fixtures/stage/workers.ts';
 import { until } from '../fixtures/until.ts';
+import { holdElsewhere } from '../fixtures/worker-leases.ts';
 
 type StepInput = z.input<typeof step>;
 
