@@ -103,8 +103,9 @@ const settings = {
   },
   DATABASE_POOL_SIZE: {
     schema: wholeNumber(2, 500),
-    default: '20',
-    description: 'Database connections per process; one workspace never uses all of them',
+    default: '10',
+    description:
+      'Database connections per process; one workspace never uses all of them. Raise it for a database that is several milliseconds away',
   },
   REDIS_URL: {
     schema: address(['redis:', 'rediss:'], 'must be a redis:// or rediss:// address'),

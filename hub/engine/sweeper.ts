@@ -13,22 +13,22 @@ const freedText = `holder_id = NULL, wake_count = wake_count + 1, lost_leases = 
 /**
  * Frees runs of processes whose lease has ended, so that other workers take them. Several processes can do it at the same time:
  * locked rows are skipped.
- * @param options.endLeases false while processes possibly had no chance to renew their leases.
+ * @param options.endLeases false while processes possibly had no chance to renew their leases. The call still shows that the database
+ * responds.
  * @returns the ids of the freed runs, at most `repairBatch`.
  */
 export async function repairRuns(db: Database, { endLeases = true } = {}): Promise<string[]> {
-  if (!endLeases) return [];
   return db.system(
     async (tx) => {
       const { rows } = await tx.query<{ id: string; tenant_id: string }>(
         'repair_runs',
         `WITH ended AS MATERIALIZED (
-           SELECT id FROM worker_processes WHERE lease_expires_at < now()
+           SELECT id FROM worker_processes WHERE $2 AND lease_expires_at < now()
          ), lost AS MATERIALIZED (
            SELECT r.id FROM ended e CROSS JOIN LATERAL (SELECT id FROM runs WHERE holder_id = e.id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED) r LIMIT $1
          )
          UPDATE runs SET ${freedText} WHERE id = ANY(ARRAY(SELECT id FROM lost)) RETURNING id, tenant_id`,
-        [repairBatch],
+        [repairBatch, endLeases],
       );
       // Not earlier: a transaction that writes its id into a run can be open for a while.
       await tx.query(

@@ -102,6 +102,16 @@ test('a lease is not ended while processes possibly could not renew theirs', asy
   expect(await runOf(hold)).toMatchObject({ holder_id: lease.id, lost_leases: 0 });
 });
 
+test('a sweep that does not end leases fails while the database is unavailable', async () => {
+  await using unavailable = new Database({
+    url: 'postgres://nobody@127.0.0.1:1/none',
+    maxConnections: 2,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  await expect(repairRuns(unavailable, { endLeases: false })).rejects.toThrow();
+});
+
 test('a process that ends gives its runs to others immediately', async () => {
   const lease = await WorkerLease.take(db, new HeldRuns(), logger);
   const hold = await claim(lease);

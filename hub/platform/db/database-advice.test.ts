@@ -20,7 +20,7 @@ const advise = (more: { poolSize?: number; hasRedis?: boolean; isExternal?: bool
   adviseOnDatabase(db, { poolSize: 20, hasRedis: false, isExternal: true, ...more });
 
 test('a process opens its pool and 6 connections more, or 2 with Redis', () => {
-  expect([connectionsOfProcess(20, false), connectionsOfProcess(20, true)]).toEqual([26, 22]);
+  expect([connectionsOfProcess(10, false), connectionsOfProcess(10, true)]).toEqual([16, 12]);
 });
 
 test('advice counts connections in use against those that are allowed', async () => {
