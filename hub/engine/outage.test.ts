@@ -371,8 +371,14 @@ test('leases are ended only by whoever could see the database for as long as the
     return mayEnd;
   };
   expect([0, 3_000, 6_000, 9_000, 12_000, 15_000].map(look)).toEqual([false, false, false, true, true, true]);
+  // A look that waits for the database begins the time when it succeeds.
+  now = 40_000;
+  expect(watch.mayEnd()).toBe(false);
+  now = 48_000;
+  watch.looked();
+  expect([51_000, 54_000, 57_000].map(look)).toEqual([false, false, true]);
   // A minute without the database.
-  expect([75_000, 78_000, 81_000, 84_000, 87_000].map(look)).toEqual([false, false, false, true, true]);
+  expect([117_000, 120_000, 123_000, 126_000, 129_000].map(look)).toEqual([false, false, false, true, true]);
 });
 
 test.each([

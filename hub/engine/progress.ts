@@ -212,7 +212,7 @@ const advanceText = (answer: string) => `WITH given AS MATERIALIZED (
        SELECT held.id FROM given g CROSS JOIN LATERAL (
          SELECT r.id FROM runs r WHERE r.id = g.id AND r.fence = g.fence AND r.next_step BETWEEN g.from_step AND g.next_step AND r.status || '' = 'running' FOR NO KEY UPDATE SKIP LOCKED) held
      ), advanced AS (
-     UPDATE runs r SET next_step = g.next_step, lost_leases = 0, error = g.error, status = coalesce(g.ends, r.status),
+     UPDATE runs r SET next_step = g.next_step, lost_leases = CASE WHEN r.holder_id IS NULL AND g.ends IS NULL THEN 1 ELSE 0 END, error = g.error, status = coalesce(g.ends, r.status),
        finished_at = CASE WHEN g.ends IS NULL THEN NULL ELSE now() END,
        wake_at = CASE WHEN g.ends IS NULL THEN r.wake_at END,
        holder_id = CASE WHEN g.ends IS NULL THEN r.holder_id END

@@ -348,7 +348,7 @@ export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advanc
   noteEnd(tx, runId, advance);
   const { rowCount } = await tx.query(
     'advance_run',
-    `UPDATE runs SET next_step = $3, lost_leases = 0, error = $5, status = coalesce($4, status),
+    `UPDATE runs SET next_step = $3, lost_leases = CASE WHEN holder_id IS NULL AND $4::text IS NULL THEN 1 ELSE 0 END, error = $5, status = coalesce($4, status),
        finished_at = CASE WHEN $4 IS NULL THEN NULL ELSE clock_timestamp() END,
        wake_at = CASE WHEN $4 IS NULL THEN wake_at END,
        holder_id = CASE WHEN $4 IS NULL THEN holder_id END

@@ -30,16 +30,33 @@ export async function repairRuns(db: Database, { endLeases = true } = {}): Promi
          UPDATE runs SET ${freedText} WHERE id = ANY(ARRAY(SELECT id FROM lost)) RETURNING id, tenant_id`,
         [repairBatch, endLeases],
       );
-      // Not earlier: a transaction that writes its id into a run can be open for a while.
+      // A transaction that writes the id of a process into a run can be open for up to a minute after the lease has ended.
       await tx.query(
         'remove_ended_workers',
-        `DELETE FROM worker_processes p WHERE lease_expires_at < now() - interval '1 hour' AND NOT EXISTS (SELECT 1 FROM runs WHERE holder_id = p.id)`,
-        [],
+        `DELETE FROM worker_processes p WHERE lease_expires_at < now() - interval '5 minutes' AND $1 AND NOT EXISTS (SELECT 1 FROM runs WHERE holder_id = p.id)`,
+        [endLeases],
       );
       for (const row of rows) tx.wakeWorkers(row.tenant_id);
       return rows.map((row) => row.id);
     },
     { durable: false },
+  );
+}
+
+/**
+ * Enters holders of runs that have no row in `worker_processes`, for example after the table was restored without them. Their leases
+ * have ended, so that `repairRuns` frees their runs.
+ */
+export async function enterUnknownHolders(db: Database): Promise<void> {
+  await db.systemStatement(
+    'enter_unknown_holders',
+    `WITH RECURSIVE holder AS (
+       (SELECT holder_id FROM runs WHERE holder_id IS NOT NULL ORDER BY holder_id LIMIT 1)
+       UNION ALL
+       SELECT n.holder_id FROM holder h CROSS JOIN LATERAL (SELECT holder_id FROM runs WHERE holder_id > h.holder_id ORDER BY holder_id LIMIT 1) n
+     )
+     INSERT INTO worker_processes (id, lease_expires_at) SELECT holder_id, now() FROM holder ON CONFLICT (id) DO NOTHING`,
+    [],
   );
 }
 
@@ -86,6 +103,7 @@ export class LeaseWatch {
   #lookedAt: { monotonic: number; wall: number } | null = null;
   /** By the monotonic clock. */
   #blindUntil = Number.NEGATIVE_INFINITY;
+  #wasBlind = false;
 
   constructor(clocks = processClocks) {
     this.#clocks = clocks;
@@ -98,12 +116,18 @@ export class LeaseWatch {
       this.#lookedAt === null
         ? Number.POSITIVE_INFINITY
         : Math.max(now - this.#lookedAt.monotonic, this.#clocks.wall() - this.#lookedAt.wall);
-    if (sinceLook > blindAfterMs) this.#blindUntil = now + renewalGraceMs;
+    if (sinceLook > blindAfterMs) {
+      this.#wasBlind = true;
+      this.#blindUntil = now + renewalGraceMs;
+    }
     return now >= this.#blindUntil;
   }
 
   /** To be called when a look at the database succeeded. */
   looked(): void {
     this.#lookedAt = { monotonic: this.#clocks.monotonic(), wall: this.#clocks.wall() };
+    // The look itself can have waited long for the database.
+    if (this.#wasBlind) this.#blindUntil = this.#lookedAt.monotonic + renewalGraceMs;
+    this.#wasBlind = false;
   }
 }

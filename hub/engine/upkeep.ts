@@ -2,7 +2,7 @@ import type { RowRetention } from '../platform/db/row-retention.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import type { PeriodicTask } from '../platform/process/periodic-tasks.ts';
 import { rollUp } from './rollups.ts';
-import { LeaseWatch, repairBatch, repairRuns } from './sweeper.ts';
+import { enterUnknownHolders, LeaseWatch, repairBatch, repairRuns } from './sweeper.ts';
 import { wakeForgottenLines } from './wake-lines.ts';
 
 /** What keeps runs going: those that lost their worker or their turn. */
@@ -24,7 +24,10 @@ export function engineTasks({ db, logger }: Platform): PeriodicTask[] {
     {
       name: 'held runs',
       everyMs: 30_000,
-      run: () => db.system((tx) => wakeForgottenLines(tx), { durable: false }),
+      run: async () => {
+        await enterUnknownHolders(db);
+        await db.system((tx) => wakeForgottenLines(tx), { durable: false });
+      },
     },
     { name: 'rollups', everyMs: 30_000, run: (stopping) => rollUp(db, stopping) },
   ];

@@ -4,13 +4,15 @@ import { entitlementNames } from '../../shared/contract/define.ts';
 import { claimRun } from '../../test/fixtures/claim-run.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
+import { startTcpRelay } from '../../test/fixtures/tcp-relay.ts';
 import { Database } from '../platform/db/database.ts';
 import { newId } from '../platform/ids.ts';
 import { LeaseLost } from './failure.ts';
 import { HeldRuns } from './held-runs.ts';
 import { acceptRun } from './index.ts';
+import { advanceRun } from './store.ts';
 import type { ClaimedRun, Hold } from './store.ts';
-import { repairRuns } from './sweeper.ts';
+import { enterUnknownHolders, repairRuns } from './sweeper.ts';
 import { leaseSeconds, renewalSeconds, WorkerLease } from './worker-lease.ts';
 
 const logger = pino({ level: 'silent' });
@@ -135,12 +137,12 @@ test('the execution of a run ends when another process has it or it has ended, a
   await database.query("update runs set status = 'cancelled', finished_at = now(), holder_id = null where id = $1", [
     holds[1].runId,
   ]);
-  await lease.renew();
+  await lease.endLost();
   expect([taken, cancelled, kept, justBegun].map((entry) => entry?.lost.aborted)).toEqual([true, true, false, false]);
   expect(taken?.lost.reason).toBeInstanceOf(LeaseLost);
-  // A run that has begun recently is looked at by the next renewal.
+  // A run that has begun recently is looked at by the next check.
   vi.advanceTimersByTime(renewalSeconds * 1_000);
-  await lease.renew();
+  await lease.endLost();
   expect([kept, justBegun].map((entry) => entry?.lost.aborted)).toEqual([false, true]);
 });
 
@@ -156,6 +158,7 @@ test('a process whose lease had ended continues its runs that no other process h
   await using other = await WorkerLease.take(db, new HeldRuns(), logger);
   await claimRun(db, second.runId, other.id);
   await lease.renew();
+  await lease.endLost();
   expect([continued.lost.aborted, taken.lost.aborted]).toEqual([false, true]);
   expect(await runOf(first)).toMatchObject({ holder_id: lease.id });
   expect(await runOf(second)).toMatchObject({ holder_id: other.id });
@@ -192,7 +195,7 @@ test('a run whose claim was not answered is freed after two searches, and an exe
   expect(await runOf(claimedAgain)).toMatchObject({ holder_id: lease.id, lost_leases: 0 });
 });
 
-test('the row of a process is removed an hour after its lease ended, unless a run names it', async () => {
+test('the row of a process is removed minutes after its lease ended, unless a run names it', async () => {
   const [empty, named] = [
     await WorkerLease.take(db, new HeldRuns(), logger),
     await WorkerLease.take(db, new HeldRuns(), logger),
@@ -202,6 +205,10 @@ test('the row of a process is removed an hour after its lease ended, unless a ru
   const hold = await claim(named);
   await empty[Symbol.asyncDispose]();
   await named[Symbol.asyncDispose]();
+  await database.query(
+    `update worker_processes set lease_expires_at = now() - interval '6 minutes' where id = any($1)`,
+    [[empty.id, named.id]],
+  );
   // Another transaction has locked the run, so it is not freed yet.
   const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const locking = db.workspace(tenantId, async (tx) => {
@@ -210,6 +217,8 @@ test('the row of a process is removed an hour after its lease ended, unless a ru
     await release.promise;
   });
   await locked.promise;
+  await repairRuns(db, { endLeases: false });
+  expect(await leaseOf(empty)).toEqual({ is_valid: false });
   await repairRuns(db);
   expect([await leaseOf(empty), await leaseOf(named), await leaseOf(recent)]).toEqual([
     undefined,
@@ -219,4 +228,56 @@ test('the row of a process is removed an hour after its lease ended, unless a ru
   release.resolve();
   await locking;
   expect(await repairRuns(db)).toEqual([hold.runId]);
+});
+
+test('a run whose commit came after its process had ended and was removed is freed', async () => {
+  const lease = await WorkerLease.take(db, new HeldRuns(), logger);
+  const hold = await claim(lease);
+  await lease[Symbol.asyncDispose]();
+  await database.query('delete from worker_processes');
+  expect(await repairRuns(db)).toEqual([]);
+  await enterUnknownHolders(db);
+  expect(await repairRuns(db)).toEqual([hold.runId]);
+});
+
+test('a step that is written after its run was freed does not keep the process from holding the run again', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const held = new HeldRuns();
+  await using lease = await WorkerLease.take(db, held, logger);
+  const hold = await claim(lease);
+  const entry = held.add(hold);
+  vi.advanceTimersByTime(leaseSeconds * 1_000);
+  await expire(lease);
+  expect(await repairRuns(db)).toEqual([hold.runId]);
+  await db.workspace(tenantId, (tx) => advanceRun(tx, hold, { fromStep: 0, nextStep: 0, ends: null, error: null }));
+  await lease.renew();
+  await lease.endLost();
+  expect(entry.lost.aborted).toBe(false);
+  expect(await runOf(hold)).toMatchObject({ holder_id: lease.id });
+});
+
+test('a connection that no longer responds does not end the lease', async () => {
+  await using relay = await startTcpRelay(database.url);
+  await using relayed = new Database({
+    url: relay.url,
+    maxConnections: 3,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  await using lease = await WorkerLease.take(relayed, new HeldRuns(), logger);
+  relay.freeze();
+  const failures: boolean[] = [];
+  await expect
+    .poll(async () => {
+      const renewed = await lease.renew().then(
+        () => true,
+        () => false,
+      );
+      if (!renewed) failures.push(lease.isCertain);
+      return renewed;
+    })
+    .toBe(true);
+  // The connection is given up while the lease still lasts.
+  expect(failures[0]).toBe(true);
+  expect(await leaseOf(lease)).toEqual({ is_valid: true });
 });

@@ -13,10 +13,15 @@ export const leaseSeconds = 30;
 export const renewalSeconds = 5;
 /** Renewals from one search for unknown runs to the next. */
 const renewalsPerSearch = 3;
+/**
+ * How long a renewal waits for the response, in milliseconds. It is shorter than the pause between two renewals, because a
+ * connection that no longer responds would otherwise end the lease.
+ */
+const timeoutMs = 4_000;
 
 /**
  * The lease with which this process holds its runs. One row is renewed for all of them, so the cost does not depend on their
- * number. Each renewal also looks whether the runs that have been executed for some time are still this process's.
+ * number. Beside each renewal, it checks that the runs that have been executed for some time are still this process's.
  *
  * A claim whose response was lost leaves a run that names this process, and that nothing executes. A search finds these runs and
  * frees them.
@@ -31,6 +36,8 @@ export class WorkerLease implements AsyncDisposable {
   #renewedAt = Number.NEGATIVE_INFINITY;
   #renewing: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
+  #checking: Promise<void> | null = null;
+  #stopped = false;
   #untilSearch = renewalsPerSearch;
   /** Runs of the last search that name this process, and that the engine does not execute. */
   #unknown = new Set<string>();
@@ -45,10 +52,10 @@ export class WorkerLease implements AsyncDisposable {
   static async take(db: Database, held: HeldRuns, logger: Logger): Promise<WorkerLease> {
     const lease = new WorkerLease(db, held, logger);
     await lease.renew();
-    lease.#timer = setInterval(
-      () => background(lease.#renewAndLog(), logger, 'renewal of the lease of this process'),
-      renewalSeconds * 1_000,
-    );
+    lease.#timer = setInterval(() => {
+      background(lease.#renewAndLog(), logger, 'renewal of the lease of this process');
+      background(lease.#checkAndLog(), logger, 'check of the runs that this process holds');
+    }, renewalSeconds * 1_000);
     return lease;
   }
 
@@ -60,8 +67,9 @@ export class WorkerLease implements AsyncDisposable {
     return performance.now() - this.#renewedAt < (leaseSeconds * 1_000) / 2;
   }
 
-  /** Renews the lease, and looks whether the runs are still held. */
+  /** Renews the lease. @throws DatabaseOutage */
   renew(): Promise<void> {
+    if (this.#stopped) return Promise.resolve();
     this.#renewing ??= this.#renew().finally(() => {
       this.#renewing = null;
     });
@@ -71,6 +79,13 @@ export class WorkerLease implements AsyncDisposable {
   /** Renews the lease if it can have ended. @throws DatabaseOutage */
   async assure(): Promise<void> {
     if (!this.isCertain) await this.renew();
+  }
+
+  /** Ends the execution of runs that another process has, or that have ended. */
+  async endLost(): Promise<void> {
+    const held = this.#held.olderThan(renewalSeconds * 1_000);
+    for (const hold of await findLost(this.#db, this.id, held))
+      this.#held.lose(hold, new LeaseLost('the run was taken over, cancelled or ended'));
   }
 
   /** Frees the runs that two searches in a row found to be held by this process without being executed. */
@@ -93,13 +108,15 @@ export class WorkerLease implements AsyncDisposable {
 
   /** Ends the lease. Runs that this process still holds are given to others. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true;
     clearInterval(this.#timer);
     await this.#renewing?.catch(() => undefined);
     try {
       await this.#db.systemStatement(
         'end_worker_lease',
-        `UPDATE worker_processes SET lease_expires_at = '-infinity' WHERE id = $1`,
+        'UPDATE worker_processes SET lease_expires_at = now() WHERE id = $1',
         [this.id],
+        { timeoutMs },
       );
     } catch (error) {
       this.#logger.warn({ err: error }, 'could not end the lease of this process; it ends by itself');
@@ -109,14 +126,30 @@ export class WorkerLease implements AsyncDisposable {
   async #renewAndLog(): Promise<void> {
     try {
       await this.renew();
-      this.#untilSearch -= 1;
-      if (this.#untilSearch > 0) return;
-      this.#untilSearch = renewalsPerSearch;
-      await this.freeUnknown();
     } catch (error) {
       // One missed renewal loses nothing: the next one comes well before the lease ends.
       this.#logger.warn({ err: error }, 'could not renew the lease of this process');
     }
+  }
+
+  async #checkAndLog(): Promise<void> {
+    if (this.#checking !== null) return;
+    this.#checking = this.#check();
+    try {
+      await this.#checking;
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'could not check which runs this process holds; it is tried again');
+    } finally {
+      this.#checking = null;
+    }
+  }
+
+  async #check(): Promise<void> {
+    await this.endLost();
+    this.#untilSearch -= 1;
+    if (this.#untilSearch > 0) return;
+    this.#untilSearch = renewalsPerSearch;
+    await this.freeUnknown();
   }
 
   async #renew(): Promise<void> {
@@ -126,11 +159,9 @@ export class WorkerLease implements AsyncDisposable {
       `INSERT INTO worker_processes (id, lease_expires_at) VALUES ($1, now() + make_interval(secs => $2))
        ON CONFLICT (id) DO UPDATE SET lease_expires_at = excluded.lease_expires_at`,
       [this.id, leaseSeconds],
+      { timeoutMs },
     );
     this.#renewedAt = sentAt;
-    const held = this.#held.olderThan(renewalSeconds * 1_000);
-    for (const hold of await findLost(this.#db, this.id, held))
-      this.#held.lose(hold, new LeaseLost('the run was taken over, cancelled or ended'));
   }
 }
 

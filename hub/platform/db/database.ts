@@ -153,8 +153,14 @@ export class Database implements AsyncDisposable {
    * trip, for what every request needs before its workspace is known.
    * @throws DatabaseOutage when the database is out of reach or too busy.
    */
-  systemStatement<Row extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
-    return this.#repeat(async () => (await this.#systemPool.query<Row>({ name, text, values })).rows);
+  systemStatement<Row extends QueryResultRow>(
+    name: string,
+    text: string,
+    values: unknown[],
+    { timeoutMs }: { timeoutMs?: number } = {},
+  ): Promise<Row[]> {
+    const limit = timeoutMs === undefined ? {} : { query_timeout: timeoutMs };
+    return this.#repeat(async () => (await this.#systemPool.query<Row>({ name, text, values, ...limit })).rows);
   }
 
   /** Opens a connection of each kind, which proves its role. @throws AppError that names the cause and the remedy when that fails. */

@@ -199,6 +199,7 @@ export function eventsConformance({
     });
     const resume = await suspend();
     try {
+      // A connection that only sends can be lost first, with another line. The listeners are not called for it.
       await expect.poll(() => lines.join('')).toContain('the connection for events was lost');
       // Publishing does not block during this time.
       events.publish('topic', {});
