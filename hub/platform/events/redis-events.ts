@@ -133,13 +133,7 @@ export class RedisEvents implements Events {
       for (const client of [this.#publisher, this.#subscriber]) {
         if (client.status !== 'ready') continue;
         const late = setTimeout(() => {
-          this.#logger.warn(
-            { part: 'redis' },
-            // Two texts: repetitions of one text are withheld.
-            client === this.#subscriber
-              ? 'the connection for events was lost: no response; connecting again'
-              : 'the connection that sends events was lost: no response; connecting again',
-          );
+          this.#logger.warn({ part: 'redis' }, 'the connection for events was lost: no response; connecting again');
           client.disconnect(true);
         }, pingDeadlineMs);
         client
