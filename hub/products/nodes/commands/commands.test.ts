@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { commands as catalog } from '../../../../shared/commands/catalog.ts';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
@@ -5,6 +6,7 @@ import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
 import { Database, DatabaseOutage } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import { NodeCommands } from './commands.ts';
+import { extendLeases } from './lease-commands.ts';
 import { recordReachable } from './reachability.ts';
 
 let database: TestDatabase;
@@ -158,4 +160,45 @@ test('one sweep ends all expired commands of several batches, except those whose
   const due = await database.query('SELECT 1 FROM runs WHERE tenant_id = $1 AND wake_at <= now()', [tenantId]);
   expect(due).toHaveLength(count);
   expect([...woken]).toEqual([tenantId]);
+});
+
+test('a device continues a command that expires while another transaction has it locked', async () => {
+  const [tenantId, nodeId, workflowId] = [newId(), newId(), newId()];
+  const [expired, renewed, ended] = [newId(), newId(), newId()];
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{}')`, [tenantId]);
+  await database.query(
+    `INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) VALUES ($1, $2, 'n', false, false)`,
+    [nodeId, tenantId],
+  );
+  await database.query(
+    `WITH run AS (
+       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at)
+       SELECT id, $1, $3, 1, id, 'running', '{}', 'live', 1, now() FROM unnest($4::uuid[]) AS id
+     ), step AS (
+       INSERT INTO run_steps (run_id, index, tenant_id, status, attempts) SELECT id, 0, $1, 'running', 1 FROM unnest($4::uuid[]) AS id
+     )
+     INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, call, type, acts, input, status, timeout_ms, expires_at)
+     SELECT id, $1, $2, id, 0, 1, 0, 'node.ping', false, '{}', 'leased', 1000, now() FROM unnest($4::uuid[]) AS id`,
+    [tenantId, nodeId, workflowId, [expired, renewed, ended]],
+  );
+  const other = new Client(database.url);
+  await other.connect();
+  try {
+    await other.query('BEGIN');
+    await other.query(`UPDATE node_commands SET status = 'failed', overdue = true WHERE id = $1`, [expired]);
+    await other.query(`UPDATE node_commands SET expires_at = now() WHERE id = $1`, [renewed]);
+    await other.query(`UPDATE node_commands SET status = 'failed' WHERE id = $1`, [ended]);
+    const withdrawn = db.workspace(tenantId, (tx) => extendLeases(tx, nodeId, [expired, renewed, ended]));
+    await expect
+      .poll(() =>
+        database.query(
+          `SELECT 1 AS waits FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        ),
+      )
+      .toEqual([{ waits: 1 }]);
+    await other.query('COMMIT');
+    expect(await withdrawn).toEqual([ended]);
+  } finally {
+    await other.end();
+  }
 });
