@@ -110,7 +110,7 @@ async function readResults(
 ): Promise<Map<string, StepRow[]>> {
   if (runs.length === 0) return new Map();
   const claimed = JSON.stringify(runs.map(({ id, next_step }) => ({ id, next_step })));
-  // The runs have a lease, so this is tried again while the database is unavailable.
+  // This process holds the runs, so this is tried again while the database is unavailable.
   const signal = AbortSignal.timeout((leaseSeconds * 1_000) / 2);
   const rows = await throughOutages(signal, () =>
     db.systemStatement<{ id: string; results: StepRow[] }>(
@@ -174,7 +174,7 @@ export class VersionSteps {
     }
     const read = this.#reading.then(async () => {
       if (this.#find(run)) return;
-      // A run that waits longer loses its lease.
+      // After a longer wait, the lease of this process has possibly ended.
       const signal = AbortSignal.timeout((leaseSeconds * 1_000) / 2);
       run.steps = await throughOutages(signal, () => readSteps(this.#db, run));
       this.#keep(run);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../shared/contract/define.ts';
 import { AppError } from '../../shared/errors.ts';
+import { acceptManualRun } from '../../test/fixtures/accepted-run.ts';
 import { claimRun, executeRun } from '../../test/fixtures/claim-run.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
@@ -15,7 +16,6 @@ import { newId } from '../platform/ids.ts';
 import { claimDueRuns, listDueWorkspaces, VersionSteps } from './claim-runs.ts';
 import type { ClaimedOfWorkspace } from './claim-runs.ts';
 import { Engine } from './engine.ts';
-import { acceptRun } from './index.ts';
 import { defineSkill } from './skill.ts';
 import type { DirectSkill } from './skill.ts';
 import { releaseRun, suspendRun } from './store.ts';
@@ -75,18 +75,7 @@ async function addWorkflow(workspaceId: string, workflowId: string, steps: objec
 async function acceptSteps(steps: object[]): Promise<string> {
   const workflowId = newId();
   await addWorkflow(tenantId, workflowId, steps);
-  const { runId } = await db.workspace(tenantId, (tx) =>
-    acceptRun(tx, {
-      tenantId,
-      workflowId,
-      workflowVersion: 1,
-      trigger: { type: 'manual' },
-      context: null,
-      payload: null,
-      environment: 'live',
-    }),
-  );
-  return runId;
+  return acceptManualRun(db, { tenantId, workflowId });
 }
 
 const stateOf = async (runId: string) =>

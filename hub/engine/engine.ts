@@ -533,10 +533,7 @@ export class Engine {
     } catch (error) {
       // Somebody else has it, or it has ended.
       if (error instanceof LeaseLost) return;
-      this.#deps.logger.warn(
-        { err: error, runId },
-        'could not give a run back; it is given to another worker in a while',
-      );
+      this.#deps.logger.warn({ err: error, runId }, 'could not give a run back; a worker continues it within a minute');
     }
   }
 }

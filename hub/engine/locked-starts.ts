@@ -8,7 +8,7 @@ import type { ClaimedRun } from './store.ts';
 export interface Reservation extends Disposable {
   /** The process that holds the run. */
   readonly holderId: string;
-  /** Uses the capacity for a run that was written with a lease of this process. Disposing then has no effect. */
+  /** Uses the capacity for a run that was written as held by this process. Disposing then has no effect. */
   begin(run: ClaimedRun): void;
 }
 
@@ -20,7 +20,7 @@ export interface LockedStart {
   claim: boolean;
 }
 
-/** A run that was accepted with a lease of this process, as a claim would return it. */
+/** A run that was accepted as held by this process, as a claim would return it. */
 export function begunRun(
   definition: LockedDefinition,
   {
@@ -72,7 +72,7 @@ export function begunRun(
 
 /**
  * Accepts runs of workflows that the transaction of the caller has locked. Those that the workers of this process have
- * capacity for get a lease and begin after the commit; all others are queued.
+ * capacity for are held by it and begin after the commit; all others are queued.
  */
 export class LockedStarts implements Disposable {
   readonly #reserve: (tenantId: string) => Reservation | null;
@@ -103,7 +103,7 @@ export class LockedStarts implements Disposable {
     return starts.length - this.#begun.length;
   }
 
-  /** Begins the runs that have a lease. Call it after the commit. @returns their number. */
+  /** Begins the runs that this process holds. Call it after the commit. @returns their number. */
   begin(): number {
     const begun = this.#begun.splice(0);
     for (const { reservation, run } of begun) reservation.begin({ ...run, held_since: performance.now() });

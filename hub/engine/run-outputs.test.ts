@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import type { JsonObject } from '../../shared/json.ts';
+import { acceptManualRun } from '../../test/fixtures/accepted-run.ts';
 import { claimRun, executeRun } from '../../test/fixtures/claim-run.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
@@ -17,7 +18,6 @@ import { newId } from '../platform/ids.ts';
 import { MemoryBudget } from '../platform/process/memory-budget.ts';
 import { Engine } from './engine.ts';
 import type { EngineDependencies } from './held-run.ts';
-import { acceptRun } from './index.ts';
 import { neededOutputs, outputUses } from './output-uses.ts';
 import { maxRunOutputBytes, outputBytesOf } from './run-outputs.ts';
 import { defineSkill } from './skill.ts';
@@ -82,19 +82,7 @@ async function accept(steps: Record<string, unknown>[], payload: JsonObject | nu
     `insert into workflow_versions (workflow_id, version, tenant_id, name, steps) values ($1, 1, $2, 'w', $3)`,
     [workflowId, tenantId, text],
   );
-  return (
-    await db.workspace(tenantId, (tx) =>
-      acceptRun(tx, {
-        tenantId,
-        workflowId,
-        workflowVersion: 1,
-        trigger: { type: 'manual' },
-        context: null,
-        payload,
-        environment: 'live',
-      }),
-    )
-  ).runId;
+  return acceptManualRun(db, { tenantId, workflowId, payload });
 }
 const statusOf = async (runId: string) =>
   (await database.query<{ status: string }>('select status from runs where id = $1', [runId]))[0]?.status;

@@ -57,7 +57,7 @@ export async function lockRunTrees(tx: Transaction, tenantId: string, runIds: re
   return rows;
 }
 
-/** Ends runs that are locked and have not ended: their workers, if any, lose the lease. */
+/** Ends runs that are locked and have not ended: their workers, if any, lose the run. */
 export async function markCancelled(tx: Transaction, tenantId: string, runIds: readonly string[]): Promise<void> {
   noteWorkspaceChange(tx, tenantId);
   for (const id of runIds) tx.changed(runRowsTopic(id));

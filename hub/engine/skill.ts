@@ -31,7 +31,7 @@ export interface SkillContext {
    * recognize a repetition by it, and so do rows of ours that must be written once.
    */
   idempotencyKey: string;
-  /** Aborts on the step's time-out, on cancel, on shutdown and when the worker lost its lease. */
+  /** Aborts on the step's time-out, on cancel, on shutdown and when the worker lost the run. */
   signal: AbortSignal;
 }
 

@@ -19,7 +19,7 @@ import type { Visit } from './working-marks.ts';
 /**
  * What workers and the sweep write of runs and their steps.
  *
- * Over 300 lines: these statements hold together what each other says of fence, lease and wake-up, and are checked side by side.
+ * Over 300 lines: these statements hold together what each other says of fence, holder and wake-up, and are checked side by side.
  */
 
 export interface StepRow {
@@ -74,9 +74,9 @@ export interface ClaimedRun extends RunTerms {
   started_at: Date | null;
   steps: Step[];
   results: StepRow[];
-  /** When this process got its lease, by `performance.now()`. */
+  /** When this process claimed it, by `performance.now()`. */
   held_since?: number;
-  /** Whether it had not started when this process got its lease. */
+  /** Whether it had not started when this process claimed it. */
   is_unstarted?: boolean;
 }
 
@@ -377,7 +377,10 @@ export async function hasAdvanced(tx: Transaction, { runId, fence }: Hold, advan
   return true;
 }
 
-/** The same for a run that was to be let go. A run that `repairRuns` has freed has a count of lost leases. */
+/**
+ * Whether a run waits already, by an earlier `suspendRun` of the same holder whose response was lost. Locks the run first, because that
+ * write is possibly not committed yet. A run that `repairRuns` has freed has a count of lost leases.
+ */
 export async function isSuspended(tx: Transaction, { runId, fence }: Hold): Promise<boolean> {
   await lockRuns(tx, [runId]);
   const { rows } = await tx.query(

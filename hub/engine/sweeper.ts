@@ -81,8 +81,8 @@ export async function freeRuns(db: Database, holderId: string, held: readonly Ho
 
 /** A sweep that could not look for so long says nothing of the workers, which could not renew their leases either, in milliseconds. */
 const blindAfterMs = 10_000;
-/** How long they then have to do it: more than the pause between two renewals of a lease, in milliseconds. */
-const renewalGraceMs = 7_000;
+/** How long they then have to do it: the time to open a connection (10 s), and the pause between two renewals, in milliseconds. */
+const renewalGraceMs = 15_000;
 
 /** The clocks by which a `LeaseWatch` measures, in milliseconds. */
 export interface LeaseClocks {

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { entitlementNames } from '../../shared/contract/define.ts';
+import { acceptManualRun } from '../../test/fixtures/accepted-run.ts';
 import { claimRun } from '../../test/fixtures/claim-run.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
@@ -9,7 +10,6 @@ import { Database } from '../platform/db/database.ts';
 import { newId } from '../platform/ids.ts';
 import { LeaseLost } from './failure.ts';
 import { HeldRuns } from './held-runs.ts';
-import { acceptRun } from './index.ts';
 import { advanceRun } from './store.ts';
 import type { ClaimedRun, Hold } from './store.ts';
 import { enterUnknownHolders, repairRuns } from './sweeper.ts';
@@ -47,17 +47,7 @@ afterAll(async () => {
 });
 
 async function claim(lease: WorkerLease): Promise<Hold> {
-  const { runId } = await db.workspace(tenantId, (tx) =>
-    acceptRun(tx, {
-      tenantId,
-      workflowId,
-      workflowVersion: 1,
-      trigger: { type: 'manual' },
-      context: null,
-      payload: null,
-      environment: 'live',
-    }),
-  );
+  const runId = await acceptManualRun(db, { tenantId, workflowId });
   const { fence } = (await claimRun(db, runId, lease.id)) as ClaimedRun;
   return { runId, fence };
 }
@@ -83,8 +73,8 @@ const expire = ({ id }: WorkerLease) =>
   database.query(`update worker_processes set lease_expires_at = now() - interval '1 second' where id = $1`, [id]);
 
 test('the runs of a process are freed when its lease has ended, and only those', async () => {
-  await using dead = await WorkerLease.take(db, new HeldRuns(), logger);
-  await using live = await WorkerLease.take(db, new HeldRuns(), logger);
+  await using dead = await WorkerLease.acquire(db, new HeldRuns(), logger);
+  await using live = await WorkerLease.acquire(db, new HeldRuns(), logger);
   const [lost, kept] = [await claim(dead), await claim(live)];
   expect(await repairRuns(db)).toEqual([]);
   await expire(dead);
@@ -94,7 +84,7 @@ test('the runs of a process are freed when its lease has ended, and only those',
 });
 
 test('a lease is not ended while processes possibly could not renew theirs', async () => {
-  await using lease = await WorkerLease.take(db, new HeldRuns(), logger);
+  await using lease = await WorkerLease.acquire(db, new HeldRuns(), logger);
   const hold = await claim(lease);
   await expire(lease);
   expect(await repairRuns(db, { endLeases: false })).toEqual([]);
@@ -106,7 +96,7 @@ test('a lease is not ended while processes possibly could not renew theirs', asy
 
 test('a sweep that does not end leases fails while the database is unavailable', async () => {
   await using unavailable = new Database({
-    url: 'postgres://nobody@127.0.0.1:1/none',
+    url: 'postgres://user@127.0.0.1:1/none',
     maxConnections: 2,
     applicationName: 'test',
     onError: () => undefined,
@@ -115,16 +105,16 @@ test('a sweep that does not end leases fails while the database is unavailable',
 });
 
 test('a process that ends gives its runs to others immediately', async () => {
-  const lease = await WorkerLease.take(db, new HeldRuns(), logger);
+  const lease = await WorkerLease.acquire(db, new HeldRuns(), logger);
   const hold = await claim(lease);
   await lease[Symbol.asyncDispose]();
   expect(await repairRuns(db)).toEqual([hold.runId]);
 });
 
-test('the execution of a run ends when another process has it or it has ended, and no other execution', async () => {
+test('the execution of a run ends when another process has claimed it or it has ended, and no other execution', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const held = new HeldRuns();
-  await using lease = await WorkerLease.take(db, held, logger);
+  await using lease = await WorkerLease.acquire(db, held, logger);
   const holds = [await claim(lease), await claim(lease), await claim(lease)] as const;
   const [taken, cancelled, kept] = holds.map((hold) => held.add(hold));
   vi.advanceTimersByTime(renewalSeconds * 1_000);
@@ -146,27 +136,27 @@ test('the execution of a run ends when another process has it or it has ended, a
   expect([kept, justBegun].map((entry) => entry?.lost.aborted)).toEqual([false, true]);
 });
 
-test('a process whose lease had ended continues its runs that no other process has taken', async () => {
+test('a process whose lease had ended continues its runs that no other process has claimed', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const held = new HeldRuns();
-  await using lease = await WorkerLease.take(db, held, logger);
+  await using lease = await WorkerLease.acquire(db, held, logger);
   const [first, second] = [await claim(lease), await claim(lease)];
-  const [continued, taken] = [held.add(first), held.add(second)];
+  const [continued, claimed] = [held.add(first), held.add(second)];
   vi.advanceTimersByTime(leaseSeconds * 1_000);
   await expire(lease);
   expect((await repairRuns(db)).toSorted()).toEqual([first.runId, second.runId].toSorted());
-  await using other = await WorkerLease.take(db, new HeldRuns(), logger);
+  await using other = await WorkerLease.acquire(db, new HeldRuns(), logger);
   await claimRun(db, second.runId, other.id);
   await lease.renew();
   await lease.endLost();
-  expect([continued.lost.aborted, taken.lost.aborted]).toEqual([false, true]);
+  expect([continued.lost.aborted, claimed.lost.aborted]).toEqual([false, true]);
   expect(await runOf(first)).toMatchObject({ holder_id: lease.id });
   expect(await runOf(second)).toMatchObject({ holder_id: other.id });
 });
 
 test('a lease that has possibly ended is renewed before more runs are claimed', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  await using lease = await WorkerLease.take(db, new HeldRuns(), logger);
+  await using lease = await WorkerLease.acquire(db, new HeldRuns(), logger);
   expect(lease.isCertain).toBe(true);
   vi.advanceTimersByTime(leaseSeconds * 1_000);
   expect(lease.isCertain).toBe(false);
@@ -178,14 +168,14 @@ test('a lease that has possibly ended is renewed before more runs are claimed', 
 
 test('a run whose claim was not answered is freed after two searches, and an executed one is not', async () => {
   const held = new HeldRuns();
-  await using lease = await WorkerLease.take(db, held, logger);
+  await using lease = await WorkerLease.acquire(db, held, logger);
   const [lost, executed, claimedAgain] = [await claim(lease), await claim(lease), await claim(lease)];
   held.add(executed);
   const woken: string[] = [];
   db.onDue((tenantIds) => woken.push(...tenantIds));
   await lease.freeUnknown();
   expect(await runOf(lost)).toMatchObject({ holder_id: lease.id });
-  // Between the searches it was given back, and claimed once more.
+  // Between the searches, the process released it and claimed it again.
   await database.query('update runs set holder_id = null where id = $1', [claimedAgain.runId]);
   await claimRun(db, claimedAgain.runId, lease.id);
   await lease.freeUnknown();
@@ -197,10 +187,10 @@ test('a run whose claim was not answered is freed after two searches, and an exe
 
 test('the row of a process is removed minutes after its lease ended, unless a run names it', async () => {
   const [empty, named] = [
-    await WorkerLease.take(db, new HeldRuns(), logger),
-    await WorkerLease.take(db, new HeldRuns(), logger),
+    await WorkerLease.acquire(db, new HeldRuns(), logger),
+    await WorkerLease.acquire(db, new HeldRuns(), logger),
   ];
-  await using recent = await WorkerLease.take(db, new HeldRuns(), logger);
+  await using recent = await WorkerLease.acquire(db, new HeldRuns(), logger);
   await expire(recent);
   const hold = await claim(named);
   await empty[Symbol.asyncDispose]();
@@ -231,7 +221,7 @@ test('the row of a process is removed minutes after its lease ended, unless a ru
 });
 
 test('a run whose commit came after its process had ended and was removed is freed', async () => {
-  const lease = await WorkerLease.take(db, new HeldRuns(), logger);
+  const lease = await WorkerLease.acquire(db, new HeldRuns(), logger);
   const hold = await claim(lease);
   await lease[Symbol.asyncDispose]();
   await database.query('delete from worker_processes');
@@ -243,7 +233,7 @@ test('a run whose commit came after its process had ended and was removed is fre
 test('a step that is written after its run was freed does not keep the process from holding the run again', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const held = new HeldRuns();
-  await using lease = await WorkerLease.take(db, held, logger);
+  await using lease = await WorkerLease.acquire(db, held, logger);
   const hold = await claim(lease);
   const entry = held.add(hold);
   vi.advanceTimersByTime(leaseSeconds * 1_000);
@@ -264,7 +254,7 @@ test('a connection that no longer responds does not end the lease', async () => 
     applicationName: 'test',
     onError: () => undefined,
   });
-  await using lease = await WorkerLease.take(relayed, new HeldRuns(), logger);
+  await using lease = await WorkerLease.acquire(relayed, new HeldRuns(), logger);
   relay.freeze();
   const failures: boolean[] = [];
   await expect

@@ -7,7 +7,7 @@ import type { HeldRuns } from './held-runs.ts';
 import type { Hold } from './store.ts';
 import { freeRuns } from './sweeper.ts';
 
-/** How long a process can be silent before its runs are given to others, in seconds. */
+/** How long a process can go without a renewal before its runs are freed, in seconds. */
 export const leaseSeconds = 30;
 /** Pause between two renewals of the lease of a process, in seconds. */
 export const renewalSeconds = 5;
@@ -48,8 +48,8 @@ export class WorkerLease implements AsyncDisposable {
     this.#logger = logger;
   }
 
-  /** Takes a lease, and renews it until disposed. */
-  static async take(db: Database, held: HeldRuns, logger: Logger): Promise<WorkerLease> {
+  /** Acquires a lease, and renews it until disposed. */
+  static async acquire(db: Database, held: HeldRuns, logger: Logger): Promise<WorkerLease> {
     const lease = new WorkerLease(db, held, logger);
     await lease.renew();
     lease.#timer = setInterval(() => {
@@ -61,7 +61,7 @@ export class WorkerLease implements AsyncDisposable {
 
   /**
    * Whether the lease certainly has not ended. It can have ended after a pause of this process or of the database: then a new run
-   * could be given to another process immediately.
+   * could be freed immediately.
    */
   get isCertain(): boolean {
     return performance.now() - this.#renewedAt < (leaseSeconds * 1_000) / 2;
@@ -81,7 +81,7 @@ export class WorkerLease implements AsyncDisposable {
     if (!this.isCertain) await this.renew();
   }
 
-  /** Ends the execution of runs that another process has, or that have ended. */
+  /** Ends the execution of runs that another process has claimed, or that have ended. */
   async endLost(): Promise<void> {
     const held = this.#held.olderThan(renewalSeconds * 1_000);
     for (const hold of await findLost(this.#db, this.id, held))
@@ -106,7 +106,7 @@ export class WorkerLease implements AsyncDisposable {
     this.#logger.warn({ runs: lost.length }, 'freed runs that this process held without executing them');
   }
 
-  /** Ends the lease. Runs that this process still holds are given to others. */
+  /** Ends the lease. Runs that this process still holds are freed. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
@@ -166,8 +166,8 @@ export class WorkerLease implements AsyncDisposable {
 }
 
 /**
- * Finds the runs that a process has lost. A run that was freed because the lease of the process had ended, and that nothing has
- * taken since, is held again. A run that the process itself has released stays free: it would otherwise wait for a worker that
+ * Finds the runs that a process has lost. A run that was freed because the lease of the process had ended, and that no process has
+ * claimed since, is held again. A run that the process itself has released stays free: it would otherwise wait for a worker that
  * does not know of it.
  */
 export async function findLost(db: Database, holderId: string, held: readonly Hold[]): Promise<Hold[]> {
@@ -189,5 +189,5 @@ export async function findLost(db: Database, holderId: string, held: readonly Ho
   return rows.map(({ id: runId, fence }) => ({ runId, fence }));
 }
 
-/** Whether a run was freed by `repairRuns` or `freeRuns`, and nothing has taken it since, as SQL. */
+/** Whether a run was freed by `repairRuns` or `freeRuns`, and no process has claimed it since, as SQL. */
 const isFreedText = `holder_id IS NULL AND status = 'running' AND lost_leases > 0`;

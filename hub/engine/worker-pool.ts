@@ -12,7 +12,7 @@ export interface WorkerPoolOptions {
   maxRuns: number;
   /** Executes a run until it ends or waits. */
   execute: (run: ClaimedRun, place: Place) => Promise<void>;
-  /** Releases the lease of a run, for another process. Never rejects. */
+  /** Releases a run, for another process. Never rejects. */
   giveBack: (run: ClaimedRun) => Promise<void>;
   /** The process that holds the runs. */
   holderId: string;
@@ -20,20 +20,20 @@ export interface WorkerPoolOptions {
 }
 
 /**
- * How long a run with a lease waits for a slot before it is released, in milliseconds. Another process can have a free slot, and
- * the limits and the policy that were read with the lease can change.
+ * How long a claimed run waits for a slot before it is released, in milliseconds. Another process can have a free slot, and
+ * the limits and the policy that were read with the claim can change.
  */
 export const maxWaitMs = 1_000;
 
 /**
- * Executes the runs that this process has a lease for. The slots are shared between the workspaces (`FairQueue`). A run
+ * Executes the runs that this process holds. The slots are shared between the workspaces (`FairQueue`). A run
  * holds a slot except while it waits for a response from outside.
  */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   readonly #queue: FairQueue<ClaimedRun>;
   readonly #maxWaiting: number;
-  /** Executions, and releases of leases, that have not ended. */
+  /** Executions and releases that have not ended. */
   readonly #pending = new Set<Promise<void>>();
   readonly #timer: NodeJS.Timeout;
   readonly #noneReserved = Promise.withResolvers<void>();
@@ -112,7 +112,7 @@ export class WorkerPool {
     };
   }
 
-  /** Takes a run that this process has a lease for. It begins when it has its turn. */
+  /** Adds a run that this process holds. It begins when it has its turn. */
   add(run: ClaimedRun): void {
     if (this.#draining) this.#giveBack(run);
     else this.#queue.add(run.tenant_id, run);
@@ -128,7 +128,7 @@ export class WorkerPool {
   }
 
   /**
-   * Releases the leases of waiting runs, and waits for the runs in progress until the deadline.
+   * Releases the waiting runs, and waits for the runs in progress until the deadline.
    * @param claimed resolves when no more runs are added. Runs that are added before are released.
    */
   async drain(deadlineMs: number, claimed: Promise<void> = Promise.resolve()): Promise<void> {
@@ -201,7 +201,7 @@ export class WorkerPool {
       .catch((error: unknown) =>
         this.#options.logger.error(
           { err: error, runId: run.id },
-          'the execution of a run failed; it is given to another worker in a while',
+          'the execution of a run failed; a worker continues the run within a minute',
         ),
       )
       .finally(() => {

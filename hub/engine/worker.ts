@@ -47,7 +47,7 @@ export async function startWorker(
     ...ports,
   });
   const shutdown = new AbortController();
-  const lease = stack.use(await WorkerLease.take(db, engine.held, logger));
+  const lease = stack.use(await WorkerLease.acquire(db, engine.held, logger));
   const pool = new WorkerPool({
     ...worker,
     execute: (run, place) => engine.execute(run, shutdown.signal, place),

@@ -23,7 +23,7 @@ const jobOptions: JobsOptions = { attempts: 1, removeOnComplete: true, removeOnF
 const addDeadlineMs = 5_000;
 
 /**
- * BullMQ passes a job to another worker when its lock is not renewed for this time. The lease of the run decides which
+ * BullMQ passes a job to another worker when its lock is not renewed for this time. The holder of the run decides which
  * worker executes it.
  */
 const lockMs = 60_000;
