@@ -26,7 +26,11 @@ export function presentSummary({ wait, queuedAt, startedAt, finishedAt, ...row }
   };
 }
 
-/** A run in its state at acceptance: no step has started, except steps that a retry keeps. */
+/**
+ * A run in its state at acceptance: no step has started, except steps that a retry keeps. Kept steps ended before the
+ * retry. The first attempt keeps none: its steps can end in the millisecond of its acceptance, or before it by the clock
+ * of another machine.
+ */
 export const asQueued = (run: Run): Run => ({
   ...run,
   status: 'queued',
@@ -35,7 +39,7 @@ export const asQueued = (run: Run): Run => ({
   startedAt: null,
   finishedAt: null,
   stepsResultJson: run.stepsResultJson.map((step) =>
-    step.finishedAt !== null && step.finishedAt <= run.queuedAt
+    run.attempt > 1 && step.finishedAt !== null && step.finishedAt < run.queuedAt
       ? step
       : {
           ...step,
