@@ -1,8 +1,8 @@
 import type { Config } from './config.ts';
-import { RunIntake } from './engine/intake.ts';
-import { SkillRegistry } from './engine/skill-catalog.ts';
-import { engineRetention, engineTasks } from './engine/upkeep.ts';
-import { openWakeUps } from './engine/wake-ups.ts';
+import { engineRetention, engineTasks } from './engine/queue/upkeep.ts';
+import { openWakeUps } from './engine/queue/wake-ups.ts';
+import { SkillRegistry } from './engine/skills/skill-catalog.ts';
+import { RunIntake } from './engine/starts/intake.ts';
 import packageJson from './package.json' with { type: 'json' };
 import { adviseOnDatabase } from './platform/db/database-advice.ts';
 import type { DatabaseAdvice } from './platform/db/database-advice.ts';
@@ -145,7 +145,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   // Parts that execute and serve. The command line does not import them.
   const [{ createMetrics }, { startWorker }, { serveHttp }] = await Promise.all([
     import('./platform/observability/metrics.ts'),
-    import('./engine/worker.ts'),
+    import('./engine/queue/worker.ts'),
     import('./platform/http/serve.ts'),
   ]);
   const metrics = stack.use(createMetrics(db));

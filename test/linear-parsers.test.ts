@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseTurn } from '../hub/engine/agent-protocol.ts';
+import { parseTurn } from '../hub/engine/agent/agent-protocol.ts';
 import { TemplateError, splitTemplate } from '../shared/template.ts';
 import { CountingText } from './fixtures/counting-text.ts';
 

@@ -1,20 +1,20 @@
-export { acceptRun, maxRunDepth } from './accept-runs.ts';
-export { cancelTopic, runRowsTopic, runTopic, wakeRun, wakeRuns } from './wake-runs.ts';
-export type { NewRun } from './accept-runs.ts';
-export { noteRunAuthors, readPeopleOfRuns, readRunPeople, requestersOf, starterOf } from './run-people.ts';
-export type { RunCaller, RunPeople } from './run-people.ts';
+export { acceptRun, maxRunDepth } from './starts/accept-runs.ts';
+export { cancelTopic, runRowsTopic, runTopic, wakeRun, wakeRuns } from './queue/wake-runs.ts';
+export type { NewRun } from './starts/accept-runs.ts';
+export { noteRunAuthors, readPeopleOfRuns, readRunPeople, requestersOf, starterOf } from './runs/run-people.ts';
+export type { RunCaller, RunPeople } from './runs/run-people.ts';
 export type { RunRow } from './schema.ts';
-export { readApprovalMessage } from './approval-message.ts';
-export { admitWaitingRuns } from './admission.ts';
-export { dryRunSteps } from './dry-run.ts';
-export { addressesOf, hostOf, normalHost } from './grants.ts';
-export type { WorkflowGrants } from './grants.ts';
-export { addHistogram, bucketOf, quantile } from './histogram.ts';
-export type { Histogram } from './histogram.ts';
-export { definitionStamp, isGated, termColumns, workspaceStamp } from './definitions.ts';
-export type { Definition, FoundDefinition } from './definitions.ts';
-export { LockedStarts } from './locked-starts.ts';
-export type { RunIntake } from './intake.ts';
+export { readApprovalMessage } from './steps/approval-message.ts';
+export { admitWaitingRuns } from './limits/admission.ts';
+export { dryRunSteps } from './steps/dry-run.ts';
+export { addressesOf, hostOf, normalHost } from './skills/grants.ts';
+export type { WorkflowGrants } from './skills/grants.ts';
+export { addHistogram, bucketOf, quantile } from './stats/histogram.ts';
+export type { Histogram } from './stats/histogram.ts';
+export { definitionStamp, isGated, termColumns, workspaceStamp } from './starts/definitions.ts';
+export type { Definition, FoundDefinition } from './starts/definitions.ts';
+export { LockedStarts } from './starts/locked-starts.ts';
+export type { RunIntake } from './starts/intake.ts';
 export type {
   ApprovalPort,
   CommandRequest,
@@ -29,7 +29,7 @@ export type {
   NodePort,
   SelectionRequest,
 } from './ports.ts';
-export { readSlices, rollUp, sliceSeconds, summarisePeriod } from './rollups.ts';
+export { readSlices, rollUp, sliceSeconds, summarisePeriod } from './stats/rollups.ts';
 export {
   countRuns,
   insertRetries,
@@ -41,16 +41,16 @@ export {
   lockWorkflow,
   markCancelled,
   reopenRun,
-} from './run-rows.ts';
-export { Resumption } from './resumption.ts';
-export { waitsText } from './store.ts';
-export { RunTrace } from './run-trace.ts';
-export type { EndedRun, RerunChanges } from './run-rows.ts';
-export { maxOutputBytes, untilAborted } from './direct-call.ts';
-export { outputBytesOf } from './run-outputs.ts';
-export { describeSkill, describeSkills, isKnownPattern } from './skill-catalog.ts';
-export type { SdkSkill } from './skill-catalog.ts';
-export { skillTrigger, stepOfSkill } from './skill-run.ts';
-export { callOf } from './steps.ts';
-export { validateSteps } from './validate-steps.ts';
-export { reopenLines, wakeForgottenLines } from './wake-lines.ts';
+} from './runs/run-rows.ts';
+export { Resumption } from './starts/resumption.ts';
+export { waitsText } from './runs/store.ts';
+export { RunTrace } from './runs/run-trace.ts';
+export type { EndedRun, RerunChanges } from './runs/run-rows.ts';
+export { maxOutputBytes, untilAborted } from './calls/direct-call.ts';
+export { outputBytesOf } from './runs/run-outputs.ts';
+export { describeSkill, describeSkills, isKnownPattern } from './skills/skill-catalog.ts';
+export type { SdkSkill } from './skills/skill-catalog.ts';
+export { skillTrigger, stepOfSkill } from './skills/skill-run.ts';
+export { callOf } from './steps/steps.ts';
+export { validateSteps } from './steps/validate-steps.ts';
+export { reopenLines, wakeForgottenLines } from './limits/wake-concurrency-queues.ts';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { z } from 'zod';
-import { engineRetention } from '../../hub/engine/upkeep.ts';
+import { engineRetention } from '../../hub/engine/queue/upkeep.ts';
 import { Months, monthStart } from '../../hub/platform/db/months.ts';
 import { monthlyTables } from '../../hub/platform/db/row-retention.ts';
 import { automationsRetention } from '../../hub/products/automations/product.ts';

@@ -176,7 +176,7 @@ export const rules: Rule[] = [
     name: 'hub/engine',
     from: 'hub/engine/**',
     allowed: ['shared/**', 'hub/platform/**', 'hub/engine/**', node, 'lru-cache', 'zod'],
-    forbids: { from: 'hub/engine/steps.ts', target: 'hub/products/nodes/index.ts' },
+    forbids: { from: 'hub/engine/steps/steps.ts', target: 'hub/products/nodes/index.ts' },
   },
   ...Object.entries(products).map(([product, others]): Rule => ({
     name: `hub/products/${product}`,

@@ -1,7 +1,7 @@
-import { maxRunDepth } from '../../hub/engine/accept-runs.ts';
-import { maxOutputBytes as maxStepOutputBytes } from '../../hub/engine/direct-call.ts';
-import { maxRunOutputBytes } from '../../hub/engine/run-outputs.ts';
-import { maxInputBytes } from '../../hub/engine/step-input.ts';
+import { maxOutputBytes as maxStepOutputBytes } from '../../hub/engine/calls/direct-call.ts';
+import { maxRunOutputBytes } from '../../hub/engine/runs/run-outputs.ts';
+import { maxRunDepth } from '../../hub/engine/starts/accept-runs.ts';
+import { maxInputBytes } from '../../hub/engine/steps/step-input.ts';
 import { defaultLimitBytes, publicLimitBytes } from '../../hub/platform/http/routing/body.ts';
 import { workspaceLimits } from '../../hub/products/core/limits/workspace-limits.ts';
 import { maxDownloadsPerCommand } from '../../shared/commands/browser-common.ts';

@@ -4,7 +4,7 @@ import { startedRun } from '../../../shared/contract/automations/workflows.ts';
 import { startHub } from '../../../test/fixtures/hub.ts';
 import type { TestHub } from '../../../test/fixtures/hub.ts';
 import { settledRun } from '../../../test/fixtures/settled-run.ts';
-import { engineRetention } from '../../engine/upkeep.ts';
+import { engineRetention } from '../../engine/queue/upkeep.ts';
 import { callsRetention } from '../../products/calls/index.ts';
 import { Months } from './months.ts';
 import { removeLeftovers, retentionTasks } from './row-retention.ts';

@@ -8,7 +8,7 @@ import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
 import { explainAll, planRulesOf, StatementRecorder } from '../../../../test/fixtures/statement-plans.ts';
 import { lockForRetry } from '../../../engine/index.ts';
-import { engineRetention } from '../../../engine/upkeep.ts';
+import { engineRetention } from '../../../engine/queue/upkeep.ts';
 import { createFileBlobs } from '../../../platform/blobs/blobs.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { Months, monthStart } from '../../../platform/db/months.ts';

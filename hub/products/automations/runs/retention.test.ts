@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
-import { engineRetention } from '../../../engine/upkeep.ts';
+import { engineRetention } from '../../../engine/queue/upkeep.ts';
 import { createFileBlobs } from '../../../platform/blobs/blobs.ts';
 import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import { Database } from '../../../platform/db/database.ts';

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
-import { RunIntake } from '../../../engine/intake.ts';
+import { RunIntake } from '../../../engine/starts/intake.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import { Schedules } from './service.ts';

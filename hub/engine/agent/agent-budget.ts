@@ -1,0 +1,26 @@
+import { StepFailure } from '../failure.ts';
+import type { AgentState, AgentStep } from './agent-state.ts';
+
+/** @throws StepFailure `max_turns`, `token_budget`, `timeout` for an agent that has used up what its step gives it. */
+export function assertWithinBudget(step: AgentStep, state: AgentState): void {
+  const { turns, usage, activeMs } = state;
+  const { maxTurns, maxTokens, timeoutSeconds } = step;
+  if (turns.length >= maxTurns)
+    throw new StepFailure('max_turns', `The agent did not come to its FINAL within ${maxTurns} turns.`, {
+      retryable: false,
+    });
+  if (maxTokens !== undefined && usage.inputTokens + usage.outputTokens >= maxTokens)
+    throw new StepFailure(
+      'token_budget',
+      `The agent used ${usage.inputTokens + usage.outputTokens} tokens; ${maxTokens} is the most.`,
+      { retryable: false },
+    );
+  if (timeoutSeconds !== undefined && activeMs >= timeoutSeconds * 1000)
+    throw new StepFailure('timeout', `The agent took longer than ${timeoutSeconds} s.`, { retryable: false });
+}
+
+/** What is left of the step's own time; undefined when it has none. */
+export function remainingSeconds(step: AgentStep, state: AgentState): number | undefined {
+  const { timeoutSeconds } = step;
+  return timeoutSeconds === undefined ? undefined : Math.max(0.1, timeoutSeconds - state.activeMs / 1000);
+}

@@ -1,0 +1,358 @@
+import { AppError } from '../../../shared/errors.ts';
+import { toStorableJson } from '../../../shared/json.ts';
+import type { JsonObject } from '../../../shared/json.ts';
+import type { Transaction } from '../../platform/db/database.ts';
+import { throughOutages } from '../../platform/db/outage.ts';
+import { heapOf } from '../../platform/process/memory-budget.ts';
+import type { CallOutcome, CallSite } from '../calls/call.ts';
+import { untilAborted } from '../calls/direct-call.ts';
+import { writeSunk } from '../calls/row-sink.ts';
+import { assertNotInDoubt, beginCall, resumeCall } from '../calls/skill-call.ts';
+import { isInDoubt, LeaseLost, StepFailure, toStepFailure } from '../failure.ts';
+import type { EngineDependencies, HeldRun } from '../runs/run-context.ts';
+import { assertOutputFits, outputBytesOf, readLargeState, readState, reserve, setAside } from '../runs/run-outputs.ts';
+import { noteRunAuthors } from '../runs/run-people.ts';
+import { advanceRun, isStepState, secondsSince, stepUnderWay, writeReceipt, writeStep } from '../runs/store.ts';
+import type { StepRow } from '../runs/store.ts';
+import type { StepWait } from '../schema.ts';
+import type { StepOutcome } from '../steps/outcome.ts';
+import { noteInput } from '../steps/step-input.ts';
+import { readTurn } from './agent-answer.ts';
+import { readBriefing } from './agent-briefing.ts';
+import type { Briefing } from './agent-briefing.ts';
+import { assertWithinBudget, remainingSeconds } from './agent-budget.ts';
+import { summarise, writeAnswer } from './agent-conversation.ts';
+import { maxToolDepth } from './agent-protocol.ts';
+import { messagesOf, newState, toJson } from './agent-state.ts';
+import type { AgentState, AgentStep, ToolCall } from './agent-state.ts';
+
+/**
+ * Goes on with an agent's loop: asks the model, carries out the tools that it calls, tells it what came of them, until it ends with
+ * FINAL. Every turn and every tool result is written before the next begins, so that a crash repeats none of them.
+ *
+ * Over 300 lines: the order of its turns, its writes and its memory is read side by side.
+ */
+export async function runAgentStep(
+  deps: EngineDependencies,
+  held: HeldRun,
+  index: number,
+  step: AgentStep,
+  attempt: number,
+  row: StepRow | undefined,
+): Promise<StepOutcome> {
+  const isNew = (row?.state ?? null) === null && row?.unread_state !== true;
+  const begun = isNew ? held.working(index, () => newState(held, index, step)) : null;
+  if (begun !== null) noteInput(held, index, { prompt: begun.prompt });
+  const briefing = await held.read((tx) => readBriefing(tx, deps, held, index, step));
+  // The templates of the step are rendered.
+  await setAside(held, index + 1);
+  const state = begun ?? ((row?.state ?? (await readLargeState(held, row))) as unknown as AgentState);
+  // Each try has the time of the step.
+  if (row?.wait?.kind === 'retry') state.activeMs = 0;
+  if (row !== undefined) held.results.set(index, { ...row, state: null });
+  const loop = new AgentLoop(deps, held, index, step, attempt, state, briefing);
+  try {
+    return await loop.run(openWaitOf(row));
+  } catch (error) {
+    if (error instanceof StepFailure) return { kind: 'failed', attempt, failure: error, state: loop.json() };
+    throw error;
+  }
+}
+
+/** What the open tool call of a step waits for; null when none was begun. */
+function openWaitOf(row: StepRow | undefined): StepWait | null {
+  const wait = row?.wait ?? null;
+  if (wait?.kind === 'retry') return wait.of ?? null;
+  return wait?.kind === 'delay' ? null : wait;
+}
+
+class AgentLoop {
+  readonly #deps: EngineDependencies;
+  readonly #held: HeldRun;
+  readonly #index: number;
+  readonly #step: AgentStep;
+  readonly #attempt: number;
+  /** By `performance.now()`. */
+  readonly #beganAt = performance.now();
+  #state: AgentState;
+  /** Heap that the state used when it was written last, in bytes. */
+  #stateHeap: number;
+  readonly #briefing: Briefing;
+
+  constructor(
+    deps: EngineDependencies,
+    held: HeldRun,
+    index: number,
+    step: AgentStep,
+    attempt: number,
+    state: AgentState,
+    briefing: Briefing,
+  ) {
+    this.#deps = deps;
+    this.#held = held;
+    this.#index = index;
+    this.#step = step;
+    this.#attempt = attempt;
+    this.#state = state;
+    this.#stateHeap = held.working(index, () => heapOf(state as unknown as JsonObject));
+    this.#briefing = briefing;
+  }
+
+  async run(wait: StepWait | null): Promise<StepOutcome> {
+    let waiting = wait;
+    for (;;) {
+      this.#held.signal.throwIfAborted();
+      await this.#reserveMemory();
+      if (this.#openCall() !== undefined) {
+        const outcome = await this.#callTool(waiting);
+        waiting = null;
+        if (outcome !== null) return outcome;
+        continue;
+      }
+      const final = this.#state.turns.at(-1)?.final;
+      if (final !== undefined) return this.#finish(final);
+      assertWithinBudget(this.#step, this.#state);
+      await this.#askModel();
+    }
+  }
+
+  #openCall(): ToolCall | undefined {
+    return this.#state.turns.at(-1)?.calls.find((call) => call.status === 'pending');
+  }
+
+  json(): JsonObject {
+    return this.#working(() => toJson(this.#state));
+  }
+
+  /**
+   * Reserves memory for the state, for the request to the model, and for a result of so many bytes that comes next. Where there is no room, or
+   * another run has waited long for some, the state is left in the database until there is.
+   */
+  async #reserveMemory(resultHeap = 0): Promise<void> {
+    const { memory, signal } = this.#held;
+    const heap = 2 * this.#stateHeap + resultHeap;
+    const isWritten = this.#state.turns.length > 0;
+    const yields = isWritten && memory.isWanted;
+    if (!yields && memory.tryResize(heap)) return;
+    if (isWritten) this.#state = { ...this.#state, prompt: '', turns: [] };
+    if (yields) memory.tryResize(0);
+    const { activeMs } = this.#state;
+    const failure = await reserve(this.#held, heap).catch((error: unknown) => error);
+    // Without its state, nothing of the step may be written.
+    signal.throwIfAborted();
+    if (isWritten) {
+      const state = (await readState(this.#held, this.#index)) as unknown as AgentState;
+      this.#state = { ...state, activeMs };
+    }
+    if (failure !== undefined) throw failure;
+  }
+
+  #working<Result>(work: () => Result): Result {
+    return this.#held.working(this.#index, work);
+  }
+
+  async #askModel(): Promise<void> {
+    const { signal, run } = this.#held;
+    const seconds = remainingSeconds(this.#step, this.#state);
+    const late = seconds === undefined ? null : AbortSignal.timeout(Math.ceil(seconds * 1000));
+    const either = late === null ? signal : AbortSignal.any([signal, late]);
+    const startedAt = performance.now();
+    const { instructions, model, history, authors } = this.#briefing;
+    const messages = this.#working(() => messagesOf(history, this.#state));
+    const { maxTokens } = this.#step;
+    const left =
+      maxTokens === undefined
+        ? undefined
+        : Math.max(1, maxTokens - this.#state.usage.inputTokens - this.#state.usage.outputTokens);
+    try {
+      const ask = () =>
+        throughOutages(either, () =>
+          this.#working(() =>
+            this.#deps.agents.generate({
+              tenantId: run.tenant_id,
+              preferredModel: model,
+              instructions,
+              messages,
+              ...(left === undefined ? {} : { maxOutputTokens: left }),
+              signal: either,
+            }),
+          ),
+        );
+      const answer = await this.#held.place.outside(() => untilAborted(ask(), either));
+      authors.push(...(answer.authors ?? []));
+      const { text, parsed } = this.#working(() => readTurn(answer.text, instructions, messages));
+      const before = this.#state.turns.reduce((count, turn) => count + turn.calls.length, 0);
+      this.#state.turns.push({
+        text,
+        model: answer.model,
+        latencyMs: answer.latencyMs,
+        answeredAt: new Date().toISOString(),
+        usage: answer.usage,
+        attempts: answer.attempts,
+        calls: parsed.calls.map(({ skillId, input }, index) => ({
+          call: before + index + 1,
+          attempt: this.#attempt,
+          skillId,
+          input,
+          status: 'pending',
+        })),
+        problems: parsed.problems,
+        ...(parsed.final === null ? {} : { final: parsed.final }),
+      });
+      this.#state.usage.inputTokens += answer.usage.inputTokens;
+      this.#state.usage.outputTokens += answer.usage.outputTokens;
+    } catch (error) {
+      if (late?.aborted === true && !signal.aborted)
+        throw new StepFailure('timeout', `The agent took longer than ${this.#step.timeoutSeconds} s.`, {
+          retryable: false,
+          cause: error,
+        });
+      if (error instanceof AppError) throw toStepFailure(error);
+      throw error;
+    } finally {
+      this.#state.activeMs += performance.now() - startedAt;
+    }
+    await this.#save((tx) => noteRunAuthors(tx, this.#held.runId, authors));
+  }
+
+  /** Carries out the open tool call; answers how the step waits for it, or null when its result is written. */
+  async #callTool(wait: StepWait | null): Promise<StepOutcome | null> {
+    let call = this.#openCall() as ToolCall;
+    const skill = this.#briefing.tools.find((known) => known.id === call.skillId);
+    const attempt = call.attempt ?? this.#attempt;
+    const site: CallSite = {
+      index: this.#index,
+      attempt,
+      stepAttempt: this.#attempt,
+      call: call.call,
+      label: undefined,
+      timeoutSeconds: remainingSeconds(this.#step, this.#state),
+      state: () => this.json(),
+      reserve: async (heapBytes) => {
+        const waitsSince = performance.now();
+        await this.#reserveMemory(heapBytes).catch((error: unknown) => {
+          memoryFailure = error;
+          throw error;
+        });
+        startedAt += performance.now() - waitsSince;
+        // The state may have been read again.
+        call = this.#openCall() as ToolCall;
+      },
+    };
+    let memoryFailure: unknown;
+    let startedAt = performance.now();
+    let outcome: CallOutcome;
+    try {
+      if (skill === undefined)
+        throw new StepFailure('unknown_tool', `there is no tool "${call.skillId.slice(0, 100)}" that you may call`, {
+          retryable: false,
+        });
+      const tool = skill;
+      if (wait === null) await assertNotInDoubt(this.#held, site, tool);
+      const begin = () => beginCall(this.#deps, this.#held, site, tool, call.input);
+      outcome = wait === null ? await begin() : await resumeCall(this.#deps, this.#held, site, tool, wait, begin);
+      if (outcome.kind === 'done') {
+        const { output } = outcome;
+        this.#working(() => toStorableJson(output, maxToolDepth));
+      }
+    } catch (error) {
+      if (this.#held.signal.aborted) throw this.#held.signal.reason;
+      if (error instanceof LeaseLost) throw error;
+      // The next attempt of the step reads the result, once there is memory for it.
+      if (error === memoryFailure) throw error;
+      const failure = toStepFailure(error);
+      // A model must not repeat a call that may have had an effect.
+      if (isInDoubt(failure)) throw failure;
+      if (failure.code === 'internal')
+        this.#deps.logger.error(
+          { err: error, runId: this.#held.runId, skillId: call.skillId },
+          'a tool of an agent failed unexpectedly',
+        );
+      Object.assign(call, {
+        status: 'failed',
+        error: { code: failure.code, message: failure.message },
+        ...(failure.output === null ? {} : { output: failure.output }),
+      });
+      this.#state.activeMs += performance.now() - startedAt;
+      await this.#save();
+      return null;
+    }
+    this.#state.activeMs += performance.now() - startedAt;
+    if (outcome.kind === 'waiting') return { ...outcome, attempt: this.#attempt, state: this.json() };
+    const { output, outputText, effect, rows, persist } = outcome;
+    Object.assign(call, { status: 'succeeded', output, outputText });
+    const receipt = async (tx: Transaction) => {
+      if (effect !== 'pure')
+        await writeReceipt(tx, {
+          runId: this.#held.runId,
+          stepIndex: this.#index,
+          attempt,
+          call: call.call,
+        });
+    };
+    try {
+      await this.#save(async (tx) => {
+        await receipt(tx);
+        await writeSunk(tx, rows);
+        await persist?.(tx);
+      });
+    } catch (error) {
+      if (!(error instanceof AppError || error instanceof StepFailure) || this.#held.signal.aborted) throw error;
+      const failure = toStepFailure(error);
+      delete call.output;
+      delete call.outputText;
+      Object.assign(call, { status: 'failed', error: { code: failure.code, message: failure.message } });
+      await this.#save(receipt);
+    }
+    return null;
+  }
+
+  async #save(more?: (tx: Transaction) => Promise<void>): Promise<void> {
+    // All that its turns and tools brought is the output of an agent in the end.
+    const { state, bytes, heap } = this.#working(() => {
+      const json = toJson(this.#state);
+      return { state: json, bytes: outputBytesOf(json, null), heap: heapOf(json) };
+    });
+    assertOutputFits(this.#held, this.#index, bytes);
+    this.#stateHeap = heap;
+    let tries = 0;
+    await this.#held.write(async (tx) => {
+      tries += 1;
+      const beganAgo = secondsSince(this.#beganAt);
+      // The connection may have broken between the commit and the word of it.
+      if (tries > 1 && (await this.#working(() => isStepState(tx, this.#held, this.#index, state)))) return;
+      await advanceRun(tx, this.#held, { fromStep: this.#index, nextStep: this.#index, ends: null, error: null });
+      await writeStep(tx, this.#held, stepUnderWay(this.#index, this.#attempt, { state }), beganAgo);
+      await more?.(tx);
+    });
+    this.#held.called = null;
+  }
+
+  async #finish(final: string): Promise<StepOutcome> {
+    const { turns, usage, prompt } = this.#state;
+    const { session, model } = this.#briefing;
+    const output = this.#working(() =>
+      toStorableJson({
+        text: final,
+        turns,
+        usage,
+        model: turns.at(-1)?.model ?? null,
+        // Steps that an older hub began have none in their first turns.
+        attempts: turns.flatMap((turn) => turn.attempts ?? []),
+        sessionId: session?.id ?? null,
+      }),
+    );
+    if (session === null || (session.environment === 'live' && this.#held.run.environment === 'test'))
+      return { kind: 'succeeded', attempt: this.#attempt, output, outputText: final, effect: 'pure', rows: [] };
+    const summary = await summarise(this.#deps, this.#held, model, session);
+    return {
+      kind: 'succeeded',
+      attempt: this.#attempt,
+      output,
+      outputText: final,
+      effect: 'pure',
+      rows: [],
+      persist: (tx) => writeAnswer(tx, this.#deps, this.#held, session, { prompt, final, summary }),
+    };
+  }
+}

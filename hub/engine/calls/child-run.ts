@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { AppError, errorCodes } from '../../../shared/errors.ts';
+import type { JsonObject, JsonValue } from '../../../shared/json.ts';
+import type { Transaction } from '../../platform/db/database.ts';
+import { heapOfText } from '../../platform/process/memory-budget.ts';
+import { StepFailure } from '../failure.ts';
+import type { EngineDependencies, HeldRun } from '../runs/run-context.ts';
+import { smallOutputBytes } from '../runs/run-outputs.ts';
+import { readRunPeople } from '../runs/run-people.ts';
+import type { SpawnSkill } from '../skill.ts';
+import { maxRunDepth } from '../starts/accept-runs.ts';
+import type { CallOutcome, CallSite, ChildWait } from './call.ts';
+
+/** How often a run looks after the one that it waits for, should nobody wake it, in seconds. */
+const childGraceSeconds = 300;
+
+const spawnInput = z.object({
+  workflowId: z.string(),
+  context: z.string().optional(),
+  payload: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** The wait for a new child run. @throws StepFailure `depth_exceeded`. */
+export function childWait(
+  { run }: HeldRun,
+  { timeoutSeconds = Infinity }: CallSite,
+  skill: SpawnSkill,
+  input: Record<string, unknown>,
+): ChildWait {
+  const { workflowId, context, payload } = spawnInput.parse(input);
+  if (run.depth + 1 >= maxRunDepth)
+    throw new StepFailure('depth_exceeded', `${run.depth + 1} runs each started the next; a loop is ended here.`, {
+      retryable: false,
+    });
+  return {
+    kind: 'waiting',
+    for: 'child',
+    wakeInSeconds: Math.min(childGraceSeconds, timeoutSeconds),
+    skillId: skill.id,
+    request: {
+      tenantId: run.tenant_id,
+      workflowId,
+      trigger: { type: 'subagent', parentRunId: run.id },
+      parentRunId: run.id,
+      depth: run.depth + 1,
+      context: context ?? null,
+      payload: (payload as JsonObject | undefined) ?? null,
+      environment: run.environment,
+    },
+  };
+}
+
+/** Starts a child run; returns its id. @throws StepFailure `subagent_refused` when its workflow cannot be started. */
+export async function startChildRun(
+  tx: Transaction,
+  { startChild }: Pick<EngineDependencies, 'startChild'>,
+  { run }: HeldRun,
+  { skillId, request }: ChildWait,
+): Promise<string> {
+  try {
+    const { starters, authors } = await readRunPeople(tx, run.tenant_id, run.id);
+    const { runId } = await startChild(tx, { ...request, requestedBy: starters, authoredBy: authors });
+    return runId;
+  } catch (error) {
+    if (error instanceof AppError && error.code !== 'unavailable')
+      throw new StepFailure('subagent_refused', `${skillId} could not start its workflow: ${error.message}`, {
+        retryable: errorCodes[error.code].retryable,
+        cause: error,
+      });
+    throw error;
+  }
+}
+
+interface ChildRow {
+  [column: string]: unknown;
+  status: string;
+  error: { code: string; message: string } | null;
+  /** Null also for an output larger than was requested. */
+  output: JsonValue;
+  output_text: string | null;
+  /** What output and text take up, as `outputBytesOf` counts them; null without a step that succeeded. */
+  output_bytes: number | null;
+  /** Seconds since the child run was accepted, by the clock of the database, which also wakes the parent run. */
+  age_seconds: number;
+}
+
+/** Reads a child run, and the output of its last step that succeeded if that has at most `maxOutputBytes`. */
+const readChild = (held: HeldRun, runId: string, maxOutputBytes: number): Promise<ChildRow | undefined> =>
+  held.read(async (tx) => {
+    const { rows } = await tx.query<ChildRow>(
+      'read_child',
+      `SELECT r.status, r.error, s.output_bytes, extract(epoch from now() - r.queued_at)::float8 AS age_seconds, CASE WHEN s.output_bytes <= $2 THEN s.output END AS output,
+         CASE WHEN s.output_bytes <= $2 THEN s.output_text END AS output_text
+       FROM runs r
+       LEFT JOIN LATERAL (SELECT output, output_text, output_bytes FROM run_steps WHERE run_id = r.id AND status = 'succeeded' ORDER BY index DESC LIMIT 1) s ON true
+       WHERE r.id = $1`,
+      [runId, maxOutputBytes],
+    );
+    return rows[0];
+  });
+
+/**
+ * Continues a call once the child run that it waits for has ended. A child run that is still open after `timeoutSeconds` continues by itself.
+ * @throws StepFailure unless the child run succeeded in time.
+ */
+export async function resumeChild(held: HeldRun, site: CallSite, runId: string): Promise<CallOutcome> {
+  const { timeoutSeconds = Infinity } = site;
+  let child = await readChild(held, runId, smallOutputBytes);
+  const outputBytes = child?.output_bytes ?? 0;
+  if (child?.status === 'succeeded' && outputBytes > smallOutputBytes) {
+    await site.reserve(heapOfText(outputBytes));
+    child = await readChild(held, runId, outputBytes);
+  }
+  if (child === undefined) throw new StepFailure('subagent_failed', `The run ${runId} is gone.`, { retryable: false });
+  switch (child.status) {
+    case 'succeeded':
+      return {
+        kind: 'done',
+        output: { runId, status: 'succeeded', output: child.output ?? null },
+        outputText: child.output_text ?? '',
+        effect: 'pure',
+        rows: [],
+      };
+    case 'failed':
+      throw new StepFailure(
+        'subagent_failed',
+        `The run ${runId} failed: ${child.error?.message ?? 'it gave no reason'}`,
+        { retryable: false },
+      );
+    case 'cancelled':
+      throw new StepFailure('subagent_cancelled', `The run ${runId} was cancelled.`, { retryable: false });
+    default: {
+      const remainingSeconds = timeoutSeconds - child.age_seconds;
+      // Not retryable: a further try would start a second child run beside the first one.
+      if (remainingSeconds <= 0)
+        throw new StepFailure(
+          'timeout',
+          `The run ${runId} did not end within ${timeoutSeconds} s. It continues; cancel it if it must not.`,
+          { retryable: false },
+        );
+      return {
+        kind: 'waiting',
+        for: 'open',
+        wakeInSeconds: Math.min(childGraceSeconds, remainingSeconds),
+        wait: { kind: 'run', runId },
+      };
+    }
+  }
+}

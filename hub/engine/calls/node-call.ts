@@ -1,0 +1,181 @@
+import { commandLine } from '../../../shared/command-line.ts';
+import { deviceInput, deviceTimeMs, limitTimeout } from '../../../shared/commands/define.ts';
+import { maxOriginName, maxOriginReason } from '../../../shared/commands/origin.ts';
+import type { CommandOrigin } from '../../../shared/commands/origin.ts';
+import { approvedRequestText, systemRun } from '../../../shared/commands/system.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { toStorableJson } from '../../../shared/json.ts';
+import type { JsonObject } from '../../../shared/json.ts';
+import type { Transaction } from '../../platform/db/database.ts';
+import { throughOutages } from '../../platform/db/outage.ts';
+import { newId } from '../../platform/ids.ts';
+import { heapOfText } from '../../platform/process/memory-budget.ts';
+import { StepFailure, commandFailure, toStepFailure } from '../failure.ts';
+import type { CommandRequest, NodePort } from '../ports.ts';
+import type { EngineDependencies, HeldRun } from '../runs/run-context.ts';
+import { smallOutputBytes } from '../runs/run-outputs.ts';
+import { splitNodeInput } from '../skill.ts';
+import type { NodeSkill, Skill } from '../skill.ts';
+import { approvalSeconds, askApproval, openApproval } from '../steps/approval-gate.ts';
+import { approvalMessage } from '../steps/approval-message.ts';
+import type { EarlierTry } from '../steps/approval-message.ts';
+import { hashOf } from './call.ts';
+import type { CallOutcome, CallSite, CommandWait } from './call.ts';
+
+/** After a command's own deadline the sweep ends it; this is when the run looks by itself, in seconds. */
+const commandGraceSeconds = 60;
+
+/** Sends a command to a node, or asks for the approval that must come first. @throws AppError when the node can't be used. */
+export async function beginCommand(
+  deps: EngineDependencies,
+  held: HeldRun,
+  site: CallSite,
+  skill: NodeSkill,
+  asked: Record<string, unknown>,
+): Promise<CallOutcome> {
+  const { command } = skill;
+  const { nodeId } = splitNodeInput(asked);
+  // The node ends the command itself within the time of the step: the hub could only lose sight of it.
+  const input = site.timeoutSeconds === undefined ? asked : limitTimeout(command, asked, site.timeoutSeconds * 1000);
+  // A step's own call is judged in the transaction that sends it; an agent's before, so that its model hears of a refusal.
+  if (command.needsApproval || site.call > 0)
+    await held.read((tx) => deps.nodes.assertUsable(tx, held.run.tenant_id, nodeId, command));
+  if (!command.needsApproval) return commandWait(held, site, skill, input as JsonObject, null);
+  const text = approvedRequestText(
+    nodeId,
+    systemRun.input.parse(deviceInput(systemRun, splitNodeInput(input).command)),
+  );
+  return askApproval(held, site, {
+    ...openApproval,
+    kind: 'system.run',
+    title: `${site.label ?? skill.title}: ${commandLine(input['argv'] as string[])}`.slice(0, 500),
+    message: approvalMessage({ kind: 'program' }, await findEarlierTry(deps, held, site, skill)),
+    request: toStorableJson(input) as JsonObject,
+    requestHash: hashOf(text),
+    onTimeout: 'reject',
+    expiresInSeconds:
+      site.timeoutSeconds === undefined ? approvalSeconds : Math.max(1, Math.round(site.timeoutSeconds)),
+  });
+}
+
+/** An earlier try of a step whose command may have had an effect, of which approvers must know; null without one. */
+export async function findEarlierTry(
+  deps: EngineDependencies,
+  held: HeldRun,
+  site: CallSite,
+  skill: Skill,
+): Promise<EarlierTry | null> {
+  if (skill.kind !== 'node' || !skill.command.acts) return null;
+  const { type } = skill.command;
+  const earlier = await held.read((tx) =>
+    deps.nodes.findEarlier(tx, { runId: held.runId, stepIndex: site.index, type }),
+  );
+  return earlier === null ? null : { type, ...earlier };
+}
+
+/** The wait for a new command. */
+export function commandWait(
+  { run }: HeldRun,
+  site: CallSite,
+  skill: NodeSkill,
+  input: JsonObject,
+  approval: CommandRequest['approval'],
+): CommandWait {
+  const { index: stepIndex, attempt, call, timeoutSeconds } = site;
+  const { nodeId, waitMs, command } = splitNodeInput(input);
+  const stepName = run.steps[stepIndex]?.name;
+  return {
+    kind: 'waiting',
+    for: 'command',
+    wakeInSeconds: (waitMs + deviceTimeMs(skill.command, command)) / 1000 + commandGraceSeconds,
+    timeoutSeconds,
+    calledAt: performance.now(),
+    request: {
+      id: newId(),
+      tenantId: run.tenant_id,
+      nodeId,
+      runId: run.id,
+      stepIndex,
+      attempt,
+      call,
+      command: skill.command,
+      input: command,
+      waitMs,
+      approval,
+      origin: {
+        step: { index: stepIndex, name: stepName ?? null },
+        approvedBy: approverOf(site),
+        reason: reasonOf(site, stepName),
+      },
+    },
+  };
+}
+
+/** The request with the time that is left of the step now. The transaction that writes it can run later, or again. */
+export const commandRequest = ({ request, timeoutSeconds, calledAt }: CommandWait): CommandRequest => ({
+  ...request,
+  deadlineInSeconds: timeoutSeconds === undefined ? null : timeoutSeconds - (performance.now() - calledAt) / 1000,
+});
+
+/** Sends a command; returns its id. @throws StepFailure when the node cannot be sent it. */
+export async function sendCommand(tx: Transaction, nodes: NodePort, wait: CommandWait): Promise<string> {
+  try {
+    return await nodes.dispatch(tx, commandRequest(wait));
+  } catch (error) {
+    throw error instanceof AppError && error.code !== 'unavailable' ? toStepFailure(error) : error;
+  }
+}
+
+/** Who approved a call, as its device learns it; null for a call that needed no approval, or that nobody decided. */
+function approverOf({ approval }: CallSite): CommandOrigin['approvedBy'] | null {
+  if (approval === undefined || approval.decider === null || approval.decidedAt === null) return null;
+  const { kind, id, name } = approval.decider;
+  if (kind === 'time_out' || kind === 'run_end' || id === null) return null;
+  const by = { id: id.slice(0, maxOriginName), name: name.slice(0, maxOriginName) };
+  return { kind: kind === 'key' ? 'key' : 'user', ...by, at: approval.decidedAt.toISOString() };
+}
+
+/** Why a call is made, in the words of its approver or its workflow; null where neither says. */
+function reasonOf({ approval }: CallSite, stepName: string | undefined): string | null {
+  const reason = [approval?.note, approval?.title, stepName].find((text) => typeof text === 'string' && text !== '');
+  return reason?.slice(0, maxOriginReason).toWellFormed() ?? null;
+}
+
+/** Goes on once a command ended. @throws StepFailure when it failed. */
+export async function resumeCommand(
+  deps: EngineDependencies,
+  held: HeldRun,
+  site: CallSite,
+  { commandId, acts }: { commandId: string; acts: boolean },
+): Promise<CallOutcome> {
+  const read = (maxOutputBytes: number) =>
+    throughOutages(held.signal, () => deps.nodes.readOutcome(held.run.tenant_id, commandId, maxOutputBytes));
+  let command = await read(smallOutputBytes);
+  const { omittedBytes } = command ?? {};
+  if (omittedBytes !== undefined && omittedBytes !== null) {
+    await site.reserve(heapOfText(omittedBytes));
+    command = await read(omittedBytes);
+  }
+  if (command === null) throw new StepFailure('outcome_unknown', 'The command is gone.', { retryable: false });
+  if (command.status === 'pending' || command.status === 'leased') {
+    return {
+      kind: 'waiting',
+      for: 'open',
+      wakeInSeconds: commandGraceSeconds,
+      wait: { kind: 'node_command', commandId },
+    };
+  }
+  held.trace?.command(site.index, commandId, command);
+  if (command.status !== 'succeeded') {
+    throw command.status === 'withdrawn'
+      ? new StepFailure('withdrawn', 'The command was withdrawn.', { retryable: false })
+      : commandFailure(command.error, command.output, acts);
+  }
+  return {
+    kind: 'done',
+    output: command.output,
+    outputText: deps.nodes.textOf(command.output),
+    effect: 'pure',
+    rows: [],
+  };
+}

@@ -1,0 +1,273 @@
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { entitlementNames } from '../../../shared/contract/define.ts';
+import { acceptManualRun } from '../../../test/fixtures/accepted-run.ts';
+import { claimRun } from '../../../test/fixtures/claim-run.ts';
+import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
+import { startTcpRelay } from '../../../test/fixtures/tcp-relay.ts';
+import { Database } from '../../platform/db/database.ts';
+import { newId } from '../../platform/ids.ts';
+import { LeaseLost } from '../failure.ts';
+import { advanceRun } from '../runs/store.ts';
+import type { ClaimedRun, Hold } from '../runs/store.ts';
+import { HeldRuns } from './executing-runs.ts';
+import { enterUnknownHolders, repairRuns } from './sweeper.ts';
+import { leaseSeconds, renewalSeconds, WorkerLease } from './worker-lease.ts';
+
+const logger = pino({ level: 'silent' });
+let database: TestDatabase;
+let db: Database;
+const [tenantId, workflowId] = [newId(), newId()];
+
+beforeAll(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 8, applicationName: 'test', onError: () => undefined });
+  const entitlements = Object.fromEntries(entitlementNames.map((name) => [name, true]));
+  await database.query("insert into tenants (id, name, entitlements) values ($1, 'lease', $2)", [
+    tenantId,
+    JSON.stringify(entitlements),
+  ]);
+  await database.query(
+    `insert into workflows (id, tenant_id, name, active, version, trigger, steps) values ($1, $2, 'w', true, 1, '{"type":"manual","schemaVersion":1}', '[]')`,
+    [workflowId, tenantId],
+  );
+  await database.query(
+    `insert into workflow_versions (workflow_id, version, tenant_id, name, steps) values ($1, 1, $2, 'w', '[]')`,
+    [workflowId, tenantId],
+  );
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await database.query('delete from runs');
+});
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+async function claim(lease: WorkerLease): Promise<Hold> {
+  const runId = await acceptManualRun(db, { tenantId, workflowId });
+  const { fence } = (await claimRun(db, runId, lease.id)) as ClaimedRun;
+  return { runId, fence };
+}
+
+const runOf = async ({ runId }: Hold) =>
+  (
+    await database.query<{ holder_id: string | null; lost_leases: number; is_due: boolean }>(
+      'select holder_id, lost_leases, wake_at <= now() as is_due from runs where id = $1',
+      [runId],
+    )
+  )[0];
+
+const leaseOf = async ({ id }: WorkerLease) =>
+  (
+    await database.query<{ is_valid: boolean }>(
+      'select lease_expires_at > now() as is_valid from worker_processes where id = $1',
+      [id],
+    )
+  )[0];
+
+/** Ends a lease, as if the process had been paused for longer than it lasts. */
+const expire = ({ id }: WorkerLease) =>
+  database.query(`update worker_processes set lease_expires_at = now() - interval '1 second' where id = $1`, [id]);
+
+test('the runs of a process are freed when its lease has ended, and only those', async () => {
+  await using dead = await WorkerLease.acquire(db, new HeldRuns(), logger);
+  await using live = await WorkerLease.acquire(db, new HeldRuns(), logger);
+  const [lost, kept] = [await claim(dead), await claim(live)];
+  expect(await repairRuns(db)).toEqual([]);
+  await expire(dead);
+  expect(await repairRuns(db)).toEqual([lost.runId]);
+  expect(await runOf(lost)).toEqual({ holder_id: null, lost_leases: 1, is_due: true });
+  expect(await runOf(kept)).toMatchObject({ holder_id: live.id, lost_leases: 0 });
+});
+
+test('a lease is not ended while processes possibly could not renew theirs', async () => {
+  await using lease = await WorkerLease.acquire(db, new HeldRuns(), logger);
+  const hold = await claim(lease);
+  await expire(lease);
+  expect(await repairRuns(db, { endLeases: false })).toEqual([]);
+  await lease.renew();
+  expect(await leaseOf(lease)).toEqual({ is_valid: true });
+  expect(await repairRuns(db)).toEqual([]);
+  expect(await runOf(hold)).toMatchObject({ holder_id: lease.id, lost_leases: 0 });
+});
+
+test('a sweep that does not end leases fails while the database is unavailable', async () => {
+  await using unavailable = new Database({
+    url: 'postgres://user@127.0.0.1:1/none',
+    maxConnections: 2,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  await expect(repairRuns(unavailable, { endLeases: false })).rejects.toThrow();
+});
+
+test('a process that ends gives its runs to others immediately', async () => {
+  const lease = await WorkerLease.acquire(db, new HeldRuns(), logger);
+  const hold = await claim(lease);
+  await lease[Symbol.asyncDispose]();
+  expect(await repairRuns(db)).toEqual([hold.runId]);
+});
+
+test('the execution of a run ends when another process has claimed it or it has ended, and no other execution', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const held = new HeldRuns();
+  await using lease = await WorkerLease.acquire(db, held, logger);
+  const holds = [await claim(lease), await claim(lease), await claim(lease)] as const;
+  const [taken, cancelled, kept] = holds.map((hold) => held.add(hold));
+  vi.advanceTimersByTime(renewalSeconds * 1_000);
+  const recent = await claim(lease);
+  const justBegun = held.add(recent);
+  await database.query('update runs set fence = fence + 1, holder_id = $2 where id = any($1)', [
+    [holds[0].runId, recent.runId],
+    newId(),
+  ]);
+  await database.query("update runs set status = 'cancelled', finished_at = now(), holder_id = null where id = $1", [
+    holds[1].runId,
+  ]);
+  await lease.endLost();
+  expect([taken, cancelled, kept, justBegun].map((entry) => entry?.lost.aborted)).toEqual([true, true, false, false]);
+  expect(taken?.lost.reason).toBeInstanceOf(LeaseLost);
+  // A run that has begun recently is looked at by the next check.
+  vi.advanceTimersByTime(renewalSeconds * 1_000);
+  await lease.endLost();
+  expect([kept, justBegun].map((entry) => entry?.lost.aborted)).toEqual([false, true]);
+});
+
+test('a process whose lease had ended continues its runs that no other process has claimed', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const held = new HeldRuns();
+  await using lease = await WorkerLease.acquire(db, held, logger);
+  const [first, second] = [await claim(lease), await claim(lease)];
+  const [continued, claimed] = [held.add(first), held.add(second)];
+  vi.advanceTimersByTime(leaseSeconds * 1_000);
+  await expire(lease);
+  expect((await repairRuns(db)).toSorted()).toEqual([first.runId, second.runId].toSorted());
+  await using other = await WorkerLease.acquire(db, new HeldRuns(), logger);
+  await claimRun(db, second.runId, other.id);
+  await lease.renew();
+  await lease.endLost();
+  expect([continued.lost.aborted, claimed.lost.aborted]).toEqual([false, true]);
+  expect(await runOf(first)).toMatchObject({ holder_id: lease.id });
+  expect(await runOf(second)).toMatchObject({ holder_id: other.id });
+});
+
+test('a lease that has possibly ended is renewed before more runs are claimed', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  await using lease = await WorkerLease.acquire(db, new HeldRuns(), logger);
+  expect(lease.isCertain).toBe(true);
+  vi.advanceTimersByTime(leaseSeconds * 1_000);
+  expect(lease.isCertain).toBe(false);
+  await expire(lease);
+  await lease.assure();
+  expect(lease.isCertain).toBe(true);
+  expect(await leaseOf(lease)).toEqual({ is_valid: true });
+});
+
+test('a run whose claim was not answered is freed after two searches, and an executed one is not', async () => {
+  const held = new HeldRuns();
+  await using lease = await WorkerLease.acquire(db, held, logger);
+  const [lost, executed, claimedAgain] = [await claim(lease), await claim(lease), await claim(lease)];
+  held.add(executed);
+  const woken: string[] = [];
+  db.onDue((tenantIds) => woken.push(...tenantIds));
+  await lease.freeUnknown();
+  expect(await runOf(lost)).toMatchObject({ holder_id: lease.id });
+  // Between the searches, the process released it and claimed it again.
+  await database.query('update runs set holder_id = null where id = $1', [claimedAgain.runId]);
+  await claimRun(db, claimedAgain.runId, lease.id);
+  await lease.freeUnknown();
+  expect(await runOf(lost)).toEqual({ holder_id: null, lost_leases: 1, is_due: true });
+  expect(woken).toEqual([tenantId]);
+  expect(await runOf(executed)).toMatchObject({ holder_id: lease.id, lost_leases: 0 });
+  expect(await runOf(claimedAgain)).toMatchObject({ holder_id: lease.id, lost_leases: 0 });
+});
+
+test('the row of a process is removed minutes after its lease ended, unless a run names it', async () => {
+  const [empty, named] = [
+    await WorkerLease.acquire(db, new HeldRuns(), logger),
+    await WorkerLease.acquire(db, new HeldRuns(), logger),
+  ];
+  await using recent = await WorkerLease.acquire(db, new HeldRuns(), logger);
+  await expire(recent);
+  const hold = await claim(named);
+  await empty[Symbol.asyncDispose]();
+  await named[Symbol.asyncDispose]();
+  await database.query(
+    `update worker_processes set lease_expires_at = now() - interval '6 minutes' where id = any($1)`,
+    [[empty.id, named.id]],
+  );
+  // Another transaction has locked the run, so it is not freed yet.
+  const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const locking = db.workspace(tenantId, async (tx) => {
+    await tx.query('lock_run', 'SELECT 1 FROM runs WHERE id = $1 FOR UPDATE', [hold.runId]);
+    locked.resolve();
+    await release.promise;
+  });
+  await locked.promise;
+  await repairRuns(db, { endLeases: false });
+  expect(await leaseOf(empty)).toEqual({ is_valid: false });
+  await repairRuns(db);
+  expect([await leaseOf(empty), await leaseOf(named), await leaseOf(recent)]).toEqual([
+    undefined,
+    { is_valid: false },
+    { is_valid: false },
+  ]);
+  release.resolve();
+  await locking;
+  expect(await repairRuns(db)).toEqual([hold.runId]);
+});
+
+test('a run whose commit came after its process had ended and was removed is freed', async () => {
+  const lease = await WorkerLease.acquire(db, new HeldRuns(), logger);
+  const hold = await claim(lease);
+  await lease[Symbol.asyncDispose]();
+  await database.query('delete from worker_processes');
+  expect(await repairRuns(db)).toEqual([]);
+  await enterUnknownHolders(db);
+  expect(await repairRuns(db)).toEqual([hold.runId]);
+});
+
+test('a step that is written after its run was freed does not keep the process from holding the run again', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const held = new HeldRuns();
+  await using lease = await WorkerLease.acquire(db, held, logger);
+  const hold = await claim(lease);
+  const entry = held.add(hold);
+  vi.advanceTimersByTime(leaseSeconds * 1_000);
+  await expire(lease);
+  expect(await repairRuns(db)).toEqual([hold.runId]);
+  await db.workspace(tenantId, (tx) => advanceRun(tx, hold, { fromStep: 0, nextStep: 0, ends: null, error: null }));
+  await lease.renew();
+  await lease.endLost();
+  expect(entry.lost.aborted).toBe(false);
+  expect(await runOf(hold)).toMatchObject({ holder_id: lease.id });
+});
+
+test('a connection that no longer responds does not end the lease', async () => {
+  await using relay = await startTcpRelay(database.url);
+  await using relayed = new Database({
+    url: relay.url,
+    maxConnections: 3,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  await using lease = await WorkerLease.acquire(relayed, new HeldRuns(), logger);
+  relay.freeze();
+  const failures: boolean[] = [];
+  await expect
+    .poll(async () => {
+      const renewed = await lease.renew().then(
+        () => true,
+        () => false,
+      );
+      if (!renewed) failures.push(lease.isCertain);
+      return renewed;
+    })
+    .toBe(true);
+  // The connection is given up while the lease still lasts.
+  expect(failures[0]).toBe(true);
+  expect(await leaseOf(lease)).toEqual({ is_valid: true });
+});

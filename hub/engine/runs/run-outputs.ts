@@ -1,0 +1,220 @@
+import type { JsonObject, JsonValue } from '../../../shared/json.ts';
+import { maxRenderedTotal } from '../../../shared/template.ts';
+import { freeBytes, heapOf, heapOfText, OutOfMemory, partOfHeap } from '../../platform/process/memory-budget.ts';
+import type { MemoryBudgetOptions } from '../../platform/process/memory-budget.ts';
+import { StepFailure } from '../failure.ts';
+import { stepsOf } from '../skills/skill-run.ts';
+import { neededOutputs, outputsReadBy } from './output-uses.ts';
+import type { HeldRun } from './run-context.ts';
+import type { ClaimedRun, StepRow } from './store.ts';
+
+/** What the outputs of a run may take up in all, in bytes as `outputBytesOf` counts them. */
+export const maxRunOutputBytes = 32 * 1024 * 1024;
+
+/** Bytes of heap that count as one byte of an output. */
+const heapPerOutputByte = 3;
+
+/** Largest output that is used without a reservation, in bytes as `outputBytesOf` counts them. */
+export const smallOutputBytes = freeBytes / heapOfText(1);
+
+/** How long a step waits for memory, in minutes. */
+const waitMinutes = 15;
+
+/** The memory of a worker process for the large payloads, outputs and states of runs. */
+export const runMemory = (): MemoryBudgetOptions => ({
+  limitBytes: partOfHeap(1 / 4),
+  waitMs: waitMinutes * 60_000,
+  largestPart: 1 / 2,
+});
+
+/** What an output and its text take up, in bytes: their length as UTF-8, or a third of the heap that they use where that is more. */
+export function outputBytesOf(output: JsonValue, outputText: string | null): number {
+  const length = output === null ? 0 : Buffer.byteLength(JSON.stringify(output));
+  const text = outputText === null ? 0 : Buffer.byteLength(outputText);
+  return Math.max(length, Math.ceil(heapOf(output) / heapPerOutputByte)) + text;
+}
+
+/** @throws StepFailure that names the limit when a run can't keep so much more of one of its steps. */
+export function assertOutputFits(held: HeldRun, index: number, bytes: number): void {
+  let others = 0;
+  for (const row of held.results.values()) if (row.index !== index) others += row.output_bytes;
+  if (others + bytes <= maxRunOutputBytes) return;
+  const message = `The outputs of this run would take up ${others + bytes} bytes with that of this step; ${maxRunOutputBytes} is the most. Let its steps answer with less, or split the workflow.`;
+  throw new StepFailure('run_outputs_too_large', message, { retryable: false });
+}
+
+/** What a step that failed keeps of its output: all of it, or null when the run has no capacity left for it. */
+export function outputOfFailure(held: HeldRun, index: number, { output }: StepFailure): JsonValue {
+  try {
+    if (output !== null)
+      assertOutputFits(
+        held,
+        index,
+        held.working(index, () => outputBytesOf(output, null)),
+      );
+    return output;
+  } catch (error) {
+    if (error instanceof StepFailure) return null;
+    throw error;
+  }
+}
+
+/** What a result keeps once its output is in the database only. */
+const withoutOutput = (row: StepRow): StepRow => ({ ...row, output: null, output_text: null, heap: undefined });
+
+/** The result of a step with its output, and the heap that this uses. */
+export const withOutput = (row: StepRow, output: JsonValue, outputText: string | null): StepRow => ({
+  ...row,
+  output,
+  output_text: outputText,
+  heap: heapOf(output) + heapOf(outputText),
+});
+
+/** Lets go of a payload and a context that are too large to keep; they are read again when a step needs them. */
+export function setAsideInput(run: ClaimedRun): void {
+  if (run.unread_input !== null) return;
+  const heap = heapOf(run.payload) + heapOf(run.context);
+  if (heap > freeBytes) Object.assign(run, { payload: null, context: null, unread_input: heap });
+}
+
+/**
+ * Reads what the templates of a step name and this process does not have, once there is memory for it: earlier outputs, and the payload.
+ * @throws StepFailure `out_of_memory`.
+ */
+export async function readInputs(held: HeldRun, index: number): Promise<void> {
+  const { run, results, uses } = held;
+  // An approval shows what the step after it would do.
+  const reading = run.steps[index]?.type === 'approval' ? [index, index + 1] : [index];
+  const counts = new Map<number, number>();
+  for (const reader of reading)
+    for (const [earlier, count] of outputsReadBy(run.steps, uses, results, reader))
+      counts.set(earlier, (counts.get(earlier) ?? 0) + count);
+  const inputCount = reading.reduce((sum, reader) => sum + (uses.steps[reader]?.input ?? 0), 0);
+  let [heap, rendered] = [0, 0];
+  const missing: number[] = [];
+  for (const [earlier, count] of counts) {
+    const row = results.get(earlier);
+    if (row === undefined || row.output_bytes === 0) continue;
+    const size = row.heap ?? heapOfText(row.output_bytes);
+    rendered += count * size;
+    if (row.heap !== undefined) continue;
+    heap += size;
+    missing.push(earlier);
+  }
+  const readsInput = run.unread_input !== null && inputCount > 0;
+  if (readsInput) heap += run.unread_input ?? 0;
+  rendered += inputCount * (run.unread_input ?? 0);
+  const bytes = heap + Math.min(rendered, 2 * maxRenderedTotal);
+  await reserve(held, bytes);
+  if (missing.length > 0) await readOutputs(held, missing, index);
+  if (readsInput) await readInput(held);
+}
+
+/** Reads some outputs, and with them the small ones that later steps read. */
+async function readOutputs(held: HeldRun, wanted: readonly number[], from: number): Promise<void> {
+  const { run, results, uses } = held;
+  const indexes = new Set(wanted);
+  let kept = 0;
+  for (const index of neededOutputs(run.steps, uses, results, from)) {
+    const row = results.get(index);
+    if (row === undefined || row.heap !== undefined) continue;
+    kept += heapOfText(row.output_bytes);
+    if (kept <= freeBytes) indexes.add(index);
+  }
+  const { rows } = await held.read((tx) =>
+    tx.query<{ index: number; output: JsonValue; output_text: string | null }>(
+      'load_outputs',
+      'SELECT index, output, output_text FROM run_steps WHERE run_id = $1 AND index = ANY($2::int[])',
+      [run.id, [...indexes]],
+    ),
+  );
+  for (const { index, output, output_text: outputText } of rows) {
+    const row = results.get(index);
+    if (row !== undefined) results.set(index, withOutput(row, output, outputText));
+  }
+}
+
+async function readInput({ run, read }: HeldRun): Promise<void> {
+  const { rows } = await read((tx) =>
+    tx.query<Pick<ClaimedRun, 'payload' | 'context'>>('load_input', 'SELECT payload, context FROM runs WHERE id = $1', [
+      run.id,
+    ]),
+  );
+  Object.assign(run, rows[0], { unread_input: null });
+  run.steps = stepsOf(run);
+}
+
+/**
+ * Lets go of what no step from `from` on reads, and of what is too large to keep until one does, and gives back its memory. What is read
+ * again is written first.
+ */
+export async function setAside(held: HeldRun, from: number): Promise<void> {
+  const { run, results, uses } = held;
+  const needed = neededOutputs(run.steps, uses, results, from);
+  const large: number[] = [];
+  // Until the output of the step that has just ended is written, it is in memory, also when no step reads it.
+  const mayBeUnwritten = (results.get(from - 1)?.heap ?? 0) > freeBytes;
+  let kept = 0;
+  for (const [index, row] of results) {
+    if (row.heap === undefined) continue;
+    if (!needed.has(index)) results.set(index, withoutOutput(row));
+    else if (kept + row.heap <= freeBytes) kept += row.heap;
+    else large.push(index);
+  }
+  // What keeps it from being written keeps the next step from it, too, and is dealt with there.
+  const isWritten =
+    (large.length === 0 && !mayBeUnwritten) ||
+    (await held.writes.catchUp().then(
+      () => true,
+      () => false,
+    ));
+  for (const index of isWritten ? large : []) results.set(index, withoutOutput(results.get(index) as StepRow));
+  setAsideInput(run);
+  if (run.unread_input !== null) run.steps = stepsOf(run);
+  if (isWritten) held.memory.tryResize(0);
+}
+
+/** The state of a step, once there is memory for it; null when the claim brought it, or there is none. @throws StepFailure `out_of_memory`. */
+export async function readLargeState(held: HeldRun, row: StepRow | undefined): Promise<JsonObject | null> {
+  if (row?.unread_state !== true) return null;
+  const { rows } = await held.read((tx) =>
+    tx.query<{ bytes: number | null }>(
+      'measure_state',
+      'SELECT octet_length(state::text) AS bytes FROM run_steps WHERE run_id = $1 AND index = $2',
+      [held.runId, row.index],
+    ),
+  );
+  await reserve(held, heapOfText(rows[0]?.bytes ?? 0));
+  return readState(held, row.index);
+}
+
+/** The state of a step as it was written last. */
+export async function readState(held: HeldRun, index: number): Promise<JsonObject | null> {
+  const { rows } = await held.read((tx) =>
+    tx.query<{ state: JsonObject | null }>(
+      'load_state',
+      'SELECT state FROM run_steps WHERE run_id = $1 AND index = $2',
+      [held.runId, index],
+    ),
+  );
+  return rows[0]?.state ?? null;
+}
+
+/** Reserves heap for what a step needs. Its place is another run's while it waits. @throws StepFailure `out_of_memory`. */
+export async function reserve(
+  { memory, place, signal }: HeldRun,
+  heapBytes: number,
+  { retryable = true }: { retryable?: boolean } = {},
+): Promise<void> {
+  if (memory.tryResize(heapBytes)) return;
+  try {
+    await place.outside(() => memory.resize(heapBytes, signal));
+  } catch (error) {
+    if (!(error instanceof OutOfMemory)) throw error;
+    throw new StepFailure(
+      'out_of_memory',
+      `For ${waitMinutes} minutes the hub had no memory free for what this step reads. Let the step read less, or run fewer runs with large outputs at a time.`,
+      { retryable },
+    );
+  }
+}

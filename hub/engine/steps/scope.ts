@@ -1,0 +1,35 @@
+import type { JsonObject } from '../../../shared/json.ts';
+import type { TemplateScope } from '../../../shared/template.ts';
+import type { HeldRun } from '../runs/run-context.ts';
+
+/** What the templates of a step can read: the run's input, and what earlier steps left. */
+export function scopeOf(held: HeldRun, index: number, now = new Date()): TemplateScope {
+  const { run, results } = held;
+  const steps: JsonObject = {};
+  let last: JsonObject = { output: null, outputText: '' };
+  for (let earlier = 0; earlier < index; earlier += 1) {
+    const result = results.get(earlier);
+    if (result === undefined) continue;
+    const seen: JsonObject = {
+      output: result.output,
+      outputText: result.output_text ?? '',
+      status: result.status,
+      error:
+        result.error === null || result.error === undefined
+          ? null
+          : { code: result.error.code, message: result.error.message },
+    };
+    const id = run.steps[earlier]?.id;
+    if (id !== undefined) steps[id] = seen;
+    if (result.status === 'succeeded') last = seen;
+  }
+  return {
+    context: run.context ?? '',
+    payload: run.payload ?? {},
+    last,
+    steps,
+    trigger: run.trigger,
+    run: { id: run.id, workflowId: run.workflow_id, attempt: run.attempt, depth: run.depth },
+    now: now.toISOString(),
+  };
+}
