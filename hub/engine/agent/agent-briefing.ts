@@ -5,7 +5,7 @@ import { readEntitlements } from '../../platform/db/tenancy.ts';
 import { Quotation } from '../../platform/inference/untrusted-text.ts';
 import { StepFailure } from '../failure.ts';
 import type { Conversation } from '../ports.ts';
-import type { EngineDependencies, HeldRun } from '../runs/run-context.ts';
+import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
 import type { Skill } from '../skill.ts';
 import { scopeOf } from '../steps/scope.ts';
 import { readHistory } from './agent-conversation.ts';
@@ -30,11 +30,11 @@ export interface Briefing {
 export async function readBriefing(
   tx: Transaction,
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   index: number,
   step: AgentStep,
 ): Promise<Briefing> {
-  const { tenant_id: tenantId, trigger } = held.run;
+  const { tenant_id: tenantId, trigger } = ctx.run;
   const { agentId, toolProfileId } = step;
   const agent = agentId === undefined ? null : await deps.agents.findAgent(tx, tenantId, agentId);
   if (agentId !== undefined && agent === null)
@@ -61,7 +61,7 @@ export async function readBriefing(
   const sessionId =
     template === undefined
       ? trigger['sessionId']
-      : held.working(index, () => renderTemplates(template, scopeOf(held, index)));
+      : ctx.working(index, () => renderTemplates(template, scopeOf(ctx, index)));
   let session: Conversation | null = null;
   if (typeof sessionId === 'string' && sessionId !== '') {
     session = isUuid(sessionId) ? await deps.agents.conversations.find(tx, tenantId, sessionId) : null;
@@ -70,7 +70,7 @@ export async function readBriefing(
         retryable: false,
       });
   }
-  const history = session === null ? [] : await readHistory(tx, deps, held, session);
+  const history = session === null ? [] : await readHistory(tx, deps, ctx, session);
   const summary = session?.memorySummary ?? '';
   const instructions = [
     agent?.systemPrompt ?? 'You are a helpful agent of an automation platform.',

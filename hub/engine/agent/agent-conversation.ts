@@ -3,7 +3,7 @@ import { toStorableText } from '../../../shared/json.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { Quotation } from '../../platform/inference/untrusted-text.ts';
 import type { Conversation } from '../ports.ts';
-import type { EngineDependencies, HeldRun } from '../runs/run-context.ts';
+import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
 import type { SaidMessage } from './agent-state.ts';
 
 /** Messages that a conversation keeps word for word before the older ones are summed up. */
@@ -24,11 +24,11 @@ interface Summary {
 export async function readHistory(
   tx: Transaction,
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   session: Conversation,
 ): Promise<SaidMessage[]> {
   const messages = await deps.agents.conversations.readNewest(tx, session, {
-    exceptRunId: held.runId,
+    exceptRunId: ctx.runId,
     maxCharacters: maxHistoryCharacters,
   });
   return messages.map(({ role, content }) => ({ role: role === 'assistant' ? 'assistant' : 'user', content }));
@@ -37,12 +37,12 @@ export async function readHistory(
 /** Sums up the older part of a long transcript; null when it is short, or no model answers now. */
 export async function summarise(
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   model: string | null,
   session: Conversation,
 ): Promise<Summary | null> {
-  const { tenant_id: tenantId } = held.run;
-  const said = await held.read((tx) =>
+  const { tenant_id: tenantId } = ctx.run;
+  const said = await ctx.read((tx) =>
     deps.agents.conversations.readOldest(tx, session, { maxCharacters: maxSummarisedCharacters }),
   );
   if (said.length < summariseAfterMessages) return null;
@@ -50,7 +50,7 @@ export async function summarise(
   const lines = older.map(({ role, content }) => `${role}: ${content}`).join('\n');
   const quotation = new Quotation();
   try {
-    const { text } = await held.place.outside(() =>
+    const { text } = await ctx.slot.outside(() =>
       deps.agents.generate({
         tenantId,
         preferredModel: model,
@@ -64,7 +64,7 @@ export async function summarise(
             ].join('\n\n'),
           },
         ],
-        signal: held.signal,
+        signal: ctx.signal,
       }),
     );
     return { text: toStorableText(text).slice(0, 10_000), throughId: (older.at(-1) as { id: string }).id };
@@ -82,22 +82,22 @@ export async function summarise(
 export async function writeAnswer(
   tx: Transaction,
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   session: Conversation,
   { prompt, final, summary }: { prompt: string; final: string; summary: Summary | null },
 ): Promise<void> {
-  const { tenant_id: tenantId } = held.run;
+  const { tenant_id: tenantId } = ctx.run;
   // A message of a channel stands in the transcript already.
-  if (held.run.trigger['sessionId'] !== session.id)
+  if (ctx.run.trigger['sessionId'] !== session.id)
     await deps.agents.conversations.append(tx, tenantId, session.id, {
       role: 'user',
       content: prompt.slice(0, 50_000),
-      runId: held.runId,
+      runId: ctx.runId,
     });
   await deps.agents.conversations.append(tx, tenantId, session.id, {
     role: 'assistant',
     content: final.slice(0, 50_000),
-    runId: held.runId,
+    runId: ctx.runId,
   });
   if (summary !== null) await deps.agents.conversations.writeSummary(tx, session, summary.text, summary.throughId);
 }

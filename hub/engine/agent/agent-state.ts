@@ -5,7 +5,7 @@ import { renderTemplates } from '../../../shared/template.ts';
 import { plainText } from '../../platform/inference/untrusted-text.ts';
 import { StepFailure } from '../failure.ts';
 import type { ModelAttempt } from '../ports.ts';
-import type { HeldRun } from '../runs/run-context.ts';
+import type { RunContext } from '../runs/run-context.ts';
 import { scopeOf } from '../steps/scope.ts';
 import { toolResultText } from './agent-protocol.ts';
 
@@ -65,8 +65,8 @@ export function refuseOpenCall(stored: JsonObject, failure: StepFailure): JsonOb
   return toJson(state);
 }
 
-export function newState(held: HeldRun, index: number, step: AgentStep): AgentState {
-  const rendered = renderTemplates(step.prompt, scopeOf(held, index));
+export function newState(ctx: RunContext, index: number, step: AgentStep): AgentState {
+  const rendered = renderTemplates(step.prompt, scopeOf(ctx, index));
   return {
     prompt: typeof rendered === 'string' ? rendered : JSON.stringify(rendered),
     turns: [],

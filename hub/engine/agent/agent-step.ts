@@ -9,7 +9,7 @@ import { untilAborted } from '../calls/direct-call.ts';
 import { writeSunk } from '../calls/row-sink.ts';
 import { assertNotInDoubt, beginCall, resumeCall } from '../calls/skill-call.ts';
 import { isInDoubt, LeaseLost, StepFailure, toStepFailure } from '../failure.ts';
-import type { EngineDependencies, HeldRun } from '../runs/run-context.ts';
+import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
 import { assertOutputFits, outputBytesOf, readLargeState, readState, reserve, setAside } from '../runs/run-outputs.ts';
 import { noteRunAuthors } from '../runs/run-people.ts';
 import { advanceRun, isStepState, secondsSince, stepUnderWay, writeReceipt, writeStep } from '../runs/store.ts';
@@ -34,23 +34,23 @@ import type { AgentState, AgentStep, ToolCall } from './agent-state.ts';
  */
 export async function runAgentStep(
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   index: number,
   step: AgentStep,
   attempt: number,
   row: StepRow | undefined,
 ): Promise<StepOutcome> {
   const isNew = (row?.state ?? null) === null && row?.unread_state !== true;
-  const begun = isNew ? held.working(index, () => newState(held, index, step)) : null;
-  if (begun !== null) noteInput(held, index, { prompt: begun.prompt });
-  const briefing = await held.read((tx) => readBriefing(tx, deps, held, index, step));
+  const begun = isNew ? ctx.working(index, () => newState(ctx, index, step)) : null;
+  if (begun !== null) noteInput(ctx, index, { prompt: begun.prompt });
+  const briefing = await ctx.read((tx) => readBriefing(tx, deps, ctx, index, step));
   // The templates of the step are rendered.
-  await setAside(held, index + 1);
-  const state = begun ?? ((row?.state ?? (await readLargeState(held, row))) as unknown as AgentState);
+  await setAside(ctx, index + 1);
+  const state = begun ?? ((row?.state ?? (await readLargeState(ctx, row))) as unknown as AgentState);
   // Each try has the time of the step.
   if (row?.wait?.kind === 'retry') state.activeMs = 0;
-  if (row !== undefined) held.results.set(index, { ...row, state: null });
-  const loop = new AgentLoop(deps, held, index, step, attempt, state, briefing);
+  if (row !== undefined) ctx.results.set(index, { ...row, state: null });
+  const loop = new AgentLoop(deps, ctx, index, step, attempt, state, briefing);
   try {
     return await loop.run(openWaitOf(row));
   } catch (error) {
@@ -68,7 +68,7 @@ function openWaitOf(row: StepRow | undefined): StepWait | null {
 
 class AgentLoop {
   readonly #deps: EngineDependencies;
-  readonly #held: HeldRun;
+  readonly #ctx: RunContext;
   readonly #index: number;
   readonly #step: AgentStep;
   readonly #attempt: number;
@@ -81,7 +81,7 @@ class AgentLoop {
 
   constructor(
     deps: EngineDependencies,
-    held: HeldRun,
+    ctx: RunContext,
     index: number,
     step: AgentStep,
     attempt: number,
@@ -89,19 +89,19 @@ class AgentLoop {
     briefing: Briefing,
   ) {
     this.#deps = deps;
-    this.#held = held;
+    this.#ctx = ctx;
     this.#index = index;
     this.#step = step;
     this.#attempt = attempt;
     this.#state = state;
-    this.#stateHeap = held.working(index, () => heapOf(state as unknown as JsonObject));
+    this.#stateHeap = ctx.working(index, () => heapOf(state as unknown as JsonObject));
     this.#briefing = briefing;
   }
 
   async run(wait: StepWait | null): Promise<StepOutcome> {
     let waiting = wait;
     for (;;) {
-      this.#held.signal.throwIfAborted();
+      this.#ctx.signal.throwIfAborted();
       await this.#reserveMemory();
       if (this.#openCall() !== undefined) {
         const outcome = await this.#callTool(waiting);
@@ -129,7 +129,7 @@ class AgentLoop {
    * another run has waited long for some, the state is left in the database until there is.
    */
   async #reserveMemory(resultHeap = 0): Promise<void> {
-    const { memory, signal } = this.#held;
+    const { memory, signal } = this.#ctx;
     const heap = 2 * this.#stateHeap + resultHeap;
     const isWritten = this.#state.turns.length > 0;
     const yields = isWritten && memory.isWanted;
@@ -137,22 +137,22 @@ class AgentLoop {
     if (isWritten) this.#state = { ...this.#state, prompt: '', turns: [] };
     if (yields) memory.tryResize(0);
     const { activeMs } = this.#state;
-    const failure = await reserve(this.#held, heap).catch((error: unknown) => error);
+    const failure = await reserve(this.#ctx, heap).catch((error: unknown) => error);
     // Without its state, nothing of the step may be written.
     signal.throwIfAborted();
     if (isWritten) {
-      const state = (await readState(this.#held, this.#index)) as unknown as AgentState;
+      const state = (await readState(this.#ctx, this.#index)) as unknown as AgentState;
       this.#state = { ...state, activeMs };
     }
     if (failure !== undefined) throw failure;
   }
 
   #working<Result>(work: () => Result): Result {
-    return this.#held.working(this.#index, work);
+    return this.#ctx.working(this.#index, work);
   }
 
   async #askModel(): Promise<void> {
-    const { signal, run } = this.#held;
+    const { signal, run } = this.#ctx;
     const seconds = remainingSeconds(this.#step, this.#state);
     const late = seconds === undefined ? null : AbortSignal.timeout(Math.ceil(seconds * 1000));
     const either = late === null ? signal : AbortSignal.any([signal, late]);
@@ -178,7 +178,7 @@ class AgentLoop {
             }),
           ),
         );
-      const answer = await this.#held.place.outside(() => untilAborted(ask(), either));
+      const answer = await this.#ctx.slot.outside(() => untilAborted(ask(), either));
       authors.push(...(answer.authors ?? []));
       const { text, parsed } = this.#working(() => readTurn(answer.text, instructions, messages));
       const before = this.#state.turns.reduce((count, turn) => count + turn.calls.length, 0);
@@ -212,7 +212,7 @@ class AgentLoop {
     } finally {
       this.#state.activeMs += performance.now() - startedAt;
     }
-    await this.#save((tx) => noteRunAuthors(tx, this.#held.runId, authors));
+    await this.#save((tx) => noteRunAuthors(tx, this.#ctx.runId, authors));
   }
 
   /** Carries out the open tool call; answers how the step waits for it, or null when its result is written. */
@@ -248,15 +248,15 @@ class AgentLoop {
           retryable: false,
         });
       const tool = skill;
-      if (wait === null) await assertNotInDoubt(this.#held, site, tool);
-      const begin = () => beginCall(this.#deps, this.#held, site, tool, call.input);
-      outcome = wait === null ? await begin() : await resumeCall(this.#deps, this.#held, site, tool, wait, begin);
+      if (wait === null) await assertNotInDoubt(this.#ctx, site, tool);
+      const begin = () => beginCall(this.#deps, this.#ctx, site, tool, call.input);
+      outcome = wait === null ? await begin() : await resumeCall(this.#deps, this.#ctx, site, tool, wait, begin);
       if (outcome.kind === 'done') {
         const { output } = outcome;
         this.#working(() => toStorableJson(output, maxToolDepth));
       }
     } catch (error) {
-      if (this.#held.signal.aborted) throw this.#held.signal.reason;
+      if (this.#ctx.signal.aborted) throw this.#ctx.signal.reason;
       if (error instanceof LeaseLost) throw error;
       // The next attempt of the step reads the result, once there is memory for it.
       if (error === memoryFailure) throw error;
@@ -265,7 +265,7 @@ class AgentLoop {
       if (isInDoubt(failure)) throw failure;
       if (failure.code === 'internal')
         this.#deps.logger.error(
-          { err: error, runId: this.#held.runId, skillId: call.skillId },
+          { err: error, runId: this.#ctx.runId, skillId: call.skillId },
           'a tool of an agent failed unexpectedly',
         );
       Object.assign(call, {
@@ -284,7 +284,7 @@ class AgentLoop {
     const receipt = async (tx: Transaction) => {
       if (effect !== 'pure')
         await writeReceipt(tx, {
-          runId: this.#held.runId,
+          runId: this.#ctx.runId,
           stepIndex: this.#index,
           attempt,
           call: call.call,
@@ -297,7 +297,7 @@ class AgentLoop {
         await persist?.(tx);
       });
     } catch (error) {
-      if (!(error instanceof AppError || error instanceof StepFailure) || this.#held.signal.aborted) throw error;
+      if (!(error instanceof AppError || error instanceof StepFailure) || this.#ctx.signal.aborted) throw error;
       const failure = toStepFailure(error);
       delete call.output;
       delete call.outputText;
@@ -313,19 +313,19 @@ class AgentLoop {
       const json = toJson(this.#state);
       return { state: json, bytes: outputBytesOf(json, null), heap: heapOf(json) };
     });
-    assertOutputFits(this.#held, this.#index, bytes);
+    assertOutputFits(this.#ctx, this.#index, bytes);
     this.#stateHeap = heap;
     let tries = 0;
-    await this.#held.write(async (tx) => {
+    await this.#ctx.write(async (tx) => {
       tries += 1;
       const beganAgo = secondsSince(this.#beganAt);
       // The connection may have broken between the commit and the word of it.
-      if (tries > 1 && (await this.#working(() => isStepState(tx, this.#held, this.#index, state)))) return;
-      await advanceRun(tx, this.#held, { fromStep: this.#index, nextStep: this.#index, ends: null, error: null });
-      await writeStep(tx, this.#held, stepUnderWay(this.#index, this.#attempt, { state }), beganAgo);
+      if (tries > 1 && (await this.#working(() => isStepState(tx, this.#ctx, this.#index, state)))) return;
+      await advanceRun(tx, this.#ctx, { fromStep: this.#index, nextStep: this.#index, ends: null, error: null });
+      await writeStep(tx, this.#ctx, stepUnderWay(this.#index, this.#attempt, { state }), beganAgo);
       await more?.(tx);
     });
-    this.#held.called = null;
+    this.#ctx.called = null;
   }
 
   async #finish(final: string): Promise<StepOutcome> {
@@ -342,9 +342,9 @@ class AgentLoop {
         sessionId: session?.id ?? null,
       }),
     );
-    if (session === null || (session.environment === 'live' && this.#held.run.environment === 'test'))
+    if (session === null || (session.environment === 'live' && this.#ctx.run.environment === 'test'))
       return { kind: 'succeeded', attempt: this.#attempt, output, outputText: final, effect: 'pure', rows: [] };
-    const summary = await summarise(this.#deps, this.#held, model, session);
+    const summary = await summarise(this.#deps, this.#ctx, model, session);
     return {
       kind: 'succeeded',
       attempt: this.#attempt,
@@ -352,7 +352,7 @@ class AgentLoop {
       outputText: final,
       effect: 'pure',
       rows: [],
-      persist: (tx) => writeAnswer(tx, this.#deps, this.#held, session, { prompt, final, summary }),
+      persist: (tx) => writeAnswer(tx, this.#deps, this.#ctx, session, { prompt, final, summary }),
     };
   }
 }

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../../shared/json.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { heapOfText } from '../../platform/process/memory-budget.ts';
 import { StepFailure } from '../failure.ts';
-import type { EngineDependencies, HeldRun } from '../runs/run-context.ts';
+import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
 import { smallOutputBytes } from '../runs/run-outputs.ts';
 import { readRunPeople } from '../runs/run-people.ts';
 import type { SpawnSkill } from '../skill.ts';
@@ -22,7 +22,7 @@ const spawnInput = z.object({
 
 /** The wait for a new child run. @throws StepFailure `depth_exceeded`. */
 export function childWait(
-  { run }: HeldRun,
+  { run }: RunContext,
   { timeoutSeconds = Infinity }: CallSite,
   skill: SpawnSkill,
   input: Record<string, unknown>,
@@ -54,7 +54,7 @@ export function childWait(
 export async function startChildRun(
   tx: Transaction,
   { startChild }: Pick<EngineDependencies, 'startChild'>,
-  { run }: HeldRun,
+  { run }: RunContext,
   { skillId, request }: ChildWait,
 ): Promise<string> {
   try {
@@ -85,8 +85,8 @@ interface ChildRow {
 }
 
 /** Reads a child run, and the output of its last step that succeeded if that has at most `maxOutputBytes`. */
-const readChild = (held: HeldRun, runId: string, maxOutputBytes: number): Promise<ChildRow | undefined> =>
-  held.read(async (tx) => {
+const readChild = (ctx: RunContext, runId: string, maxOutputBytes: number): Promise<ChildRow | undefined> =>
+  ctx.read(async (tx) => {
     const { rows } = await tx.query<ChildRow>(
       'read_child',
       `SELECT r.status, r.error, s.output_bytes, extract(epoch from now() - r.queued_at)::float8 AS age_seconds, CASE WHEN s.output_bytes <= $2 THEN s.output END AS output,
@@ -103,13 +103,13 @@ const readChild = (held: HeldRun, runId: string, maxOutputBytes: number): Promis
  * Continues a call once the child run that it waits for has ended. A child run that is still open after `timeoutSeconds` continues by itself.
  * @throws StepFailure unless the child run succeeded in time.
  */
-export async function resumeChild(held: HeldRun, site: CallSite, runId: string): Promise<CallOutcome> {
+export async function resumeChild(ctx: RunContext, site: CallSite, runId: string): Promise<CallOutcome> {
   const { timeoutSeconds = Infinity } = site;
-  let child = await readChild(held, runId, smallOutputBytes);
+  let child = await readChild(ctx, runId, smallOutputBytes);
   const outputBytes = child?.output_bytes ?? 0;
   if (child?.status === 'succeeded' && outputBytes > smallOutputBytes) {
     await site.reserve(heapOfText(outputBytes));
-    child = await readChild(held, runId, outputBytes);
+    child = await readChild(ctx, runId, outputBytes);
   }
   if (child === undefined) throw new StepFailure('subagent_failed', `The run ${runId} is gone.`, { retryable: false });
   switch (child.status) {

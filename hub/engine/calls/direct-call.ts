@@ -3,7 +3,7 @@ import { DatabaseOutage } from '../../platform/db/database.ts';
 import { throughOutages } from '../../platform/db/outage.ts';
 import { newId } from '../../platform/ids.ts';
 import { StepFailure, toStepFailure } from '../failure.ts';
-import type { EngineDependencies, HeldRun } from '../runs/run-context.ts';
+import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
 import { stepUnderWay } from '../runs/store.ts';
 import type { DirectSkill, SkillContext } from '../skill.ts';
 import type { CallOutcome, CallSite } from './call.ts';
@@ -17,15 +17,15 @@ export const maxOutputBytes = 4 * 1024 * 1024;
  */
 export async function executeDirect(
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   site: CallSite,
   skill: DirectSkill,
   input: Record<string, unknown>,
 ): Promise<CallOutcome> {
-  const { run } = held;
+  const { run } = ctx;
   const { index, attempt, call, timeoutSeconds } = site;
   const timeout = timeoutSeconds === undefined ? undefined : AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000));
-  const signal = timeout === undefined ? held.signal : AbortSignal.any([held.signal, timeout]);
+  const signal = timeout === undefined ? ctx.signal : AbortSignal.any([ctx.signal, timeout]);
   const sessionId = run.trigger['sessionId'];
   const context: SkillContext = {
     tenantId: run.tenant_id,
@@ -47,23 +47,23 @@ export async function executeDirect(
         ? undefined
         : await throughOutages(signal, () =>
             untilAborted(
-              held.working(index, () => skill.lookUp?.(input, context) as Promise<unknown>),
+              ctx.working(index, () => skill.lookUp?.(input, context) as Promise<unknown>),
               signal,
             ),
           );
     const execute = () =>
       untilAborted(
-        held.working(index, () => skill.execute(input, context, found)),
+        ctx.working(index, () => skill.execute(input, context, found)),
         signal,
       );
     const reachOut = async () => {
-      if (skill.effect !== 'pure') await declareEffect(held, site, skill.id, skill.effect);
+      if (skill.effect !== 'pure') await declareEffect(ctx, site, skill.id, skill.effect);
       mayHaveLeft = skill.effect === 'once';
       return skill.effect === 'once' ? execute() : throughOutages(signal, execute);
     };
     // The wait for the disk before it is no work either: the more runs wait for that together, the fewer waits there are.
-    const outcome = await (skill.waitsForThirdParty === true ? held.place.outside(reachOut) : reachOut());
-    const [output, text] = held.working(index, () => {
+    const outcome = await (skill.waitsForThirdParty === true ? ctx.slot.outside(reachOut) : reachOut());
+    const [output, text] = ctx.working(index, () => {
       const storable = toStorableJson(outcome.output);
       return [storable, JSON.stringify(storable)];
     });
@@ -82,7 +82,7 @@ export async function executeDirect(
       ...(outcome.persist === undefined ? {} : { persist: outcome.persist }),
     };
   } catch (error) {
-    if (timeout?.aborted === true && !held.signal.aborted) {
+    if (timeout?.aborted === true && !ctx.signal.aborted) {
       throw new StepFailure('timeout', `${skill.id} took longer than ${timeoutSeconds} s.`, {
         retryable: !mayHaveLeft,
         cause: error,
@@ -95,9 +95,9 @@ export async function executeDirect(
         { retryable: false, cause: error },
       );
     }
-    if (mayHaveLeft && !held.signal.aborted && toStepFailure(error).code === 'internal') {
+    if (mayHaveLeft && !ctx.signal.aborted && toStepFailure(error).code === 'internal') {
       deps.logger.error(
-        { err: error, runId: held.runId, stepIndex: index, skillId: skill.id },
+        { err: error, runId: ctx.runId, stepIndex: index, skillId: skill.id },
         'a call that may have reached out failed unexpectedly',
       );
       throw new StepFailure(
@@ -112,7 +112,7 @@ export async function executeDirect(
 
 /** Writes down that a call is about to reach out, so that whoever comes after a death of this worker knows that it may have. */
 async function declareEffect(
-  held: HeldRun,
+  ctx: RunContext,
   { index, attempt, stepAttempt, call, state }: CallSite,
   skillId: string,
   kind: 'keyed' | 'once',
@@ -120,15 +120,15 @@ async function declareEffect(
   const beganAt = performance.now();
   const step = {
     record: stepUnderWay(index, stepAttempt, { state: state() }),
-    called: held.called?.index === index ? held.called : null,
+    called: ctx.called?.index === index ? ctx.called : null,
     beganAt,
     endedAt: beganAt,
     rows: [],
     receipt: null,
   };
   const declarationId = newId();
-  await held.writes.declare(step, { runId: held.runId, stepIndex: index, attempt, call, declarationId, skillId, kind });
-  held.called = null;
+  await ctx.writes.declare(step, { runId: ctx.runId, stepIndex: index, attempt, call, declarationId, skillId, kind });
+  ctx.called = null;
 }
 
 /** A skill that does not heed its signal must not hold the worker. */

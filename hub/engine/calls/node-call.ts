@@ -12,7 +12,7 @@ import { newId } from '../../platform/ids.ts';
 import { heapOfText } from '../../platform/process/memory-budget.ts';
 import { StepFailure, commandFailure, toStepFailure } from '../failure.ts';
 import type { CommandRequest, NodePort } from '../ports.ts';
-import type { EngineDependencies, HeldRun } from '../runs/run-context.ts';
+import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
 import { smallOutputBytes } from '../runs/run-outputs.ts';
 import { splitNodeInput } from '../skill.ts';
 import type { NodeSkill, Skill } from '../skill.ts';
@@ -28,7 +28,7 @@ const commandGraceSeconds = 60;
 /** Sends a command to a node, or asks for the approval that must come first. @throws AppError when the node can't be used. */
 export async function beginCommand(
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   site: CallSite,
   skill: NodeSkill,
   asked: Record<string, unknown>,
@@ -39,17 +39,17 @@ export async function beginCommand(
   const input = site.timeoutSeconds === undefined ? asked : limitTimeout(command, asked, site.timeoutSeconds * 1000);
   // A step's own call is judged in the transaction that sends it; an agent's before, so that its model hears of a refusal.
   if (command.needsApproval || site.call > 0)
-    await held.read((tx) => deps.nodes.assertUsable(tx, held.run.tenant_id, nodeId, command));
-  if (!command.needsApproval) return commandWait(held, site, skill, input as JsonObject, null);
+    await ctx.read((tx) => deps.nodes.assertUsable(tx, ctx.run.tenant_id, nodeId, command));
+  if (!command.needsApproval) return commandWait(ctx, site, skill, input as JsonObject, null);
   const text = approvedRequestText(
     nodeId,
     systemRun.input.parse(deviceInput(systemRun, splitNodeInput(input).command)),
   );
-  return askApproval(held, site, {
+  return askApproval(ctx, site, {
     ...openApproval,
     kind: 'system.run',
     title: `${site.label ?? skill.title}: ${commandLine(input['argv'] as string[])}`.slice(0, 500),
-    message: approvalMessage({ kind: 'program' }, await findEarlierTry(deps, held, site, skill)),
+    message: approvalMessage({ kind: 'program' }, await findEarlierTry(deps, ctx, site, skill)),
     request: toStorableJson(input) as JsonObject,
     requestHash: hashOf(text),
     onTimeout: 'reject',
@@ -61,21 +61,19 @@ export async function beginCommand(
 /** An earlier try of a step whose command may have had an effect, of which approvers must know; null without one. */
 export async function findEarlierTry(
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   site: CallSite,
   skill: Skill,
 ): Promise<EarlierTry | null> {
   if (skill.kind !== 'node' || !skill.command.acts) return null;
   const { type } = skill.command;
-  const earlier = await held.read((tx) =>
-    deps.nodes.findEarlier(tx, { runId: held.runId, stepIndex: site.index, type }),
-  );
+  const earlier = await ctx.read((tx) => deps.nodes.findEarlier(tx, { runId: ctx.runId, stepIndex: site.index, type }));
   return earlier === null ? null : { type, ...earlier };
 }
 
 /** The wait for a new command. */
 export function commandWait(
-  { run }: HeldRun,
+  { run }: RunContext,
   site: CallSite,
   skill: NodeSkill,
   input: JsonObject,
@@ -144,12 +142,12 @@ function reasonOf({ approval }: CallSite, stepName: string | undefined): string 
 /** Goes on once a command ended. @throws StepFailure when it failed. */
 export async function resumeCommand(
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   site: CallSite,
   { commandId, acts }: { commandId: string; acts: boolean },
 ): Promise<CallOutcome> {
   const read = (maxOutputBytes: number) =>
-    throughOutages(held.signal, () => deps.nodes.readOutcome(held.run.tenant_id, commandId, maxOutputBytes));
+    throughOutages(ctx.signal, () => deps.nodes.readOutcome(ctx.run.tenant_id, commandId, maxOutputBytes));
   let command = await read(smallOutputBytes);
   const { omittedBytes } = command ?? {};
   if (omittedBytes !== undefined && omittedBytes !== null) {
@@ -165,7 +163,7 @@ export async function resumeCommand(
       wait: { kind: 'node_command', commandId },
     };
   }
-  held.trace?.command(site.index, commandId, command);
+  ctx.trace?.command(site.index, commandId, command);
   if (command.status !== 'succeeded') {
     throw command.status === 'withdrawn'
       ? new StepFailure('withdrawn', 'The command was withdrawn.', { retryable: false })

@@ -10,7 +10,7 @@ import type { JsonObject, JsonValue } from '../../../shared/json.ts';
 import { nodeSelection } from '../../../shared/node-selection.ts';
 import { StepFailure, toStepFailure } from '../failure.ts';
 import type { Approval } from '../ports.ts';
-import type { EngineDependencies, HeldRun } from '../runs/run-context.ts';
+import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
 import { inDoubt, readEffect } from '../runs/store.ts';
 import type { StepWait } from '../schema.ts';
 import { splitNodeInput } from '../skill.ts';
@@ -47,24 +47,24 @@ export function parseInput(skill: Skill, rendered: JsonValue): Record<string, un
 /** Begins a call: carries it out, hands it to a node, starts a run, or asks for the approval that must come first. */
 export async function beginCall(
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   site: CallSite,
   skill: Skill,
   asked: JsonValue,
 ): Promise<CallOutcome> {
-  const parsed = held.working(site.index, () => parseInput(skill, asked));
-  assertGranted(held, skill.id, parsed);
+  const parsed = ctx.working(site.index, () => parseInput(skill, asked));
+  assertGranted(ctx, skill.id, parsed);
   // What is approved and sent names the node by its id: a later change of names or tags can't redirect it.
-  const rendered = skill.kind === 'node' ? await withNodeId(deps, held, skill.command, asked, parsed) : asked;
-  const input = rendered === asked ? parsed : held.working(site.index, () => parseInput(skill, rendered));
-  const isGated = held.run.approvals_required_for?.some((pattern) => matchesGlob(pattern, skill.id)) === true;
+  const rendered = skill.kind === 'node' ? await withNodeId(deps, ctx, skill.command, asked, parsed) : asked;
+  const input = rendered === asked ? parsed : ctx.working(site.index, () => parseInput(skill, rendered));
+  const isGated = ctx.run.approvals_required_for?.some((pattern) => matchesGlob(pattern, skill.id)) === true;
   // A node's own gate asks in its own words, for exactly what the device will check.
   if (isGated && !(skill.kind === 'node' && skill.command.needsApproval))
-    return askOnce(deps, held, site, skill, async () => {
-      const earlier = await findEarlierTry(deps, held, site, skill);
-      return held.working(site.index, () => askForSkill(held, site, skill, rendered, earlier));
+    return askOnce(deps, ctx, site, skill, async () => {
+      const earlier = await findEarlierTry(deps, ctx, site, skill);
+      return ctx.working(site.index, () => askForSkill(ctx, site, skill, rendered, earlier));
     });
-  return carryOut(deps, held, site, skill, input);
+  return carryOut(deps, ctx, site, skill, input);
 }
 
 /**
@@ -73,15 +73,15 @@ export async function beginCall(
  */
 async function withNodeId(
   { nodes }: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   command: CommandDefinition,
   input: JsonValue,
   parsed: Record<string, unknown>,
 ): Promise<JsonValue> {
   const selection = nodeSelection(parsed);
   if (selection === null || 'id' in selection) return input;
-  const nodeId = await held
-    .read((tx) => nodes.select(tx, { tenantId: held.run.tenant_id, runId: held.runId, command, selection }))
+  const nodeId = await ctx
+    .read((tx) => nodes.select(tx, { tenantId: ctx.run.tenant_id, runId: ctx.runId, command, selection }))
     .catch((error: unknown) => {
       throw error instanceof AppError && error.code === 'not_found' ? toStepFailure(error) : error;
     });
@@ -92,30 +92,30 @@ async function withNodeId(
 /** Asks for an approval unless that was done before, by a worker that died after it was given: then what was approved is carried out. */
 export async function askOnce(
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   site: CallSite,
   skill: Skill,
   ask: () => ApprovalWait | Promise<ApprovalWait>,
 ): Promise<CallOutcome> {
-  const settled = await settledApproval(deps, held, site);
+  const settled = await settledApproval(deps, ctx, site);
   if (settled === null) {
     const waiting = await ask();
     // A further try of the very same thing was approved with the first one.
     const earlier =
       site.attempt === 1
         ? null
-        : await held.read((tx) =>
-            deps.approvals.findApproved(tx, held.runId, site.index, site.call, waiting.request.requestHash),
+        : await ctx.read((tx) =>
+            deps.approvals.findApproved(tx, ctx.runId, site.index, site.call, waiting.request.requestHash),
           );
-    return earlier === null ? waiting : carryOutApproved(deps, held, site, skill, earlier);
+    return earlier === null ? waiting : carryOutApproved(deps, ctx, site, skill, earlier);
   }
-  return 'row' in settled ? carryOutApproved(deps, held, site, skill, settled.row) : settled;
+  return 'row' in settled ? carryOutApproved(deps, ctx, site, skill, settled.row) : settled;
 }
 
 /** Goes on with a call that waited. */
 export async function resumeCall(
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   site: CallSite,
   skill: Skill,
   wait: StepWait,
@@ -126,18 +126,18 @@ export async function resumeCall(
       return asPromised(
         deps,
         skill,
-        await resumeCommand(deps, held, site, {
+        await resumeCommand(deps, ctx, site, {
           commandId: wait.commandId,
           acts: skill.kind !== 'node' || skill.command.acts,
         }),
       );
     case 'run':
-      return asPromised(deps, skill, await resumeChild(held, site, wait.runId));
+      return asPromised(deps, skill, await resumeChild(ctx, site, wait.runId));
     case 'approval': {
-      const approval = await settledApproval(deps, held, site);
+      const approval = await settledApproval(deps, ctx, site);
       if (approval === null) return again();
       if (!('row' in approval)) return approval;
-      return carryOutApproved(deps, held, site, skill, approval.row);
+      return carryOutApproved(deps, ctx, site, skill, approval.row);
     }
     default:
       return again();
@@ -145,22 +145,22 @@ export async function resumeCall(
 }
 
 /** A `once` call that another worker began is not made again, whether or not its receipt was written. @throws StepFailure `outcome_unknown`. */
-export async function assertNotInDoubt(held: HeldRun, site: CallSite, skill: Skill | undefined): Promise<void> {
+export async function assertNotInDoubt(ctx: RunContext, site: CallSite, skill: Skill | undefined): Promise<void> {
   if (skill?.kind !== 'direct' || skill.effect !== 'once') return;
-  const key = { runId: held.runId, stepIndex: site.index, attempt: site.attempt, call: site.call };
-  const effect = await held.read((tx) => readEffect(tx, key));
+  const key = { runId: ctx.runId, stepIndex: site.index, attempt: site.attempt, call: site.call };
+  const effect = await ctx.read((tx) => readEffect(tx, key));
   if (effect !== 'none') throw inDoubt(skill.id, effect);
 }
 
 function askForSkill(
-  held: HeldRun,
+  ctx: RunContext,
   site: CallSite,
   skill: Skill,
   rendered: JsonValue,
   earlier: EarlierTry | null,
 ): ApprovalWait {
   const request = { skillId: skill.id, input: toStorableJson(rendered) };
-  return askApproval(held, site, {
+  return askApproval(ctx, site, {
     ...openApproval,
     kind: 'step',
     title: (site.label ?? skill.title).slice(0, 500),
@@ -174,7 +174,7 @@ function askForSkill(
 /** Carries out what was approved: the stored request, and not what the templates would render now. */
 async function carryOutApproved(
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   unapproved: CallSite,
   skill: Skill,
   approval: Approval,
@@ -188,8 +188,8 @@ async function carryOutApproved(
     const { nodeId, command } = splitNodeInput(input);
     const requestHash = hashOf(approvedRequestText(nodeId, systemRun.input.parse(deviceInput(systemRun, command))));
     if (requestHash !== approval.requestHash) throw mismatch();
-    noteApproved(held, site, approval.request);
-    return commandWait(held, site, skill, input as JsonObject, {
+    noteApproved(ctx, site, approval.request);
+    return commandWait(ctx, site, skill, input as JsonObject, {
       id: approval.id,
       requestHash,
       approvedBy: approval.decider?.name ?? approval.decidedBy ?? 'unknown',
@@ -197,27 +197,27 @@ async function carryOutApproved(
     });
   }
   const { skillId, input } = approval.request as { skillId?: string; input?: JsonValue };
-  const requestHash = held.working(site.index, () => hashOf(canonicalJson(approval.request)));
+  const requestHash = ctx.working(site.index, () => hashOf(canonicalJson(approval.request)));
   if (skillId !== skill.id || input === undefined || requestHash !== approval.requestHash) throw mismatch();
-  await assertNotInDoubt(held, site, skill);
-  noteApproved(held, site, input);
+  await assertNotInDoubt(ctx, site, skill);
+  noteApproved(ctx, site, input);
   return carryOut(
     deps,
-    held,
+    ctx,
     site,
     skill,
-    held.working(site.index, () => parseInput(skill, input)),
+    ctx.working(site.index, () => parseInput(skill, input)),
   );
 }
 
 /** What was approved is what a step is called with; the calls of an agent's tools stand in its output. */
-function noteApproved(held: HeldRun, site: CallSite, input: JsonValue): void {
-  if (site.call === 0) noteInput(held, site.index, input);
+function noteApproved(ctx: RunContext, site: CallSite, input: JsonValue): void {
+  if (site.call === 0) noteInput(ctx, site.index, input);
 }
 
 /** @throws StepFailure for what the pack of the workflow was not granted: its templates and its later edits included. */
-export function assertGranted(held: HeldRun, skillId: string, input: Record<string, unknown>): void {
-  const { pack_id: packId, pack_grants: grants } = held.run;
+export function assertGranted(ctx: RunContext, skillId: string, input: Record<string, unknown>): void {
+  const { pack_id: packId, pack_grants: grants } = ctx.run;
   if (packId === null) return;
   if (grants === null)
     throw new StepFailure(
@@ -236,15 +236,15 @@ export function assertGranted(held: HeldRun, skillId: string, input: Record<stri
 
 async function carryOut(
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   site: CallSite,
   skill: Skill,
   input: Record<string, unknown>,
 ): Promise<CallOutcome> {
-  assertGranted(held, skill.id, input);
-  if (skill.kind === 'direct') return asPromised(deps, skill, await executeDirect(deps, held, site, skill, input));
-  if (skill.kind === 'node') return beginCommand(deps, held, site, skill, input);
-  return childWait(held, site, skill, input);
+  assertGranted(ctx, skill.id, input);
+  if (skill.kind === 'direct') return asPromised(deps, skill, await executeDirect(deps, ctx, site, skill, input));
+  if (skill.kind === 'node') return beginCommand(deps, ctx, site, skill, input);
+  return childWait(ctx, site, skill, input);
 }
 
 /** @throws Error for an output that is not what its skill says, which is a mistake of the skill. */

@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/db/database.ts';
-import type { Hold } from '../runs/store.ts';
+import type { RunClaim } from '../runs/store.ts';
 
 /** Runs that one transaction frees. */
 export const repairBatch = 500;
@@ -61,7 +61,7 @@ export async function enterUnknownHolders(db: Database): Promise<void> {
 }
 
 /** Frees runs that a process holds, and that it does not execute. */
-export async function freeRuns(db: Database, holderId: string, held: readonly Hold[]): Promise<void> {
+export async function freeRuns(db: Database, holderId: string, held: readonly RunClaim[]): Promise<void> {
   await db.system(
     async (tx) => {
       const { rows } = await tx.query<{ tenant_id: string }>(

@@ -10,8 +10,8 @@ import { Database } from '../../platform/db/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { LeaseLost } from '../failure.ts';
 import { advanceRun } from '../runs/store.ts';
-import type { ClaimedRun, Hold } from '../runs/store.ts';
-import { HeldRuns } from './executing-runs.ts';
+import type { ClaimedRun, RunClaim } from '../runs/store.ts';
+import { ExecutingRuns } from './executing-runs.ts';
 import { enterUnknownHolders, repairRuns } from './sweeper.ts';
 import { leaseSeconds, renewalSeconds, WorkerLease } from './worker-lease.ts';
 
@@ -46,13 +46,13 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-async function claim(lease: WorkerLease): Promise<Hold> {
+async function claim(lease: WorkerLease): Promise<RunClaim> {
   const runId = await acceptManualRun(db, { tenantId, workflowId });
   const { fence } = (await claimRun(db, runId, lease.id)) as ClaimedRun;
   return { runId, fence };
 }
 
-const runOf = async ({ runId }: Hold) =>
+const runOf = async ({ runId }: RunClaim) =>
   (
     await database.query<{ holder_id: string | null; lost_leases: number; is_due: boolean }>(
       'select holder_id, lost_leases, wake_at <= now() as is_due from runs where id = $1',
@@ -73,8 +73,8 @@ const expire = ({ id }: WorkerLease) =>
   database.query(`update worker_processes set lease_expires_at = now() - interval '1 second' where id = $1`, [id]);
 
 test('the runs of a process are freed when its lease has ended, and only those', async () => {
-  await using dead = await WorkerLease.acquire(db, new HeldRuns(), logger);
-  await using live = await WorkerLease.acquire(db, new HeldRuns(), logger);
+  await using dead = await WorkerLease.acquire(db, new ExecutingRuns(), logger);
+  await using live = await WorkerLease.acquire(db, new ExecutingRuns(), logger);
   const [lost, kept] = [await claim(dead), await claim(live)];
   expect(await repairRuns(db)).toEqual([]);
   await expire(dead);
@@ -84,14 +84,14 @@ test('the runs of a process are freed when its lease has ended, and only those',
 });
 
 test('a lease is not ended while processes possibly could not renew theirs', async () => {
-  await using lease = await WorkerLease.acquire(db, new HeldRuns(), logger);
-  const hold = await claim(lease);
+  await using lease = await WorkerLease.acquire(db, new ExecutingRuns(), logger);
+  const run = await claim(lease);
   await expire(lease);
   expect(await repairRuns(db, { endLeases: false })).toEqual([]);
   await lease.renew();
   expect(await leaseOf(lease)).toEqual({ is_valid: true });
   expect(await repairRuns(db)).toEqual([]);
-  expect(await runOf(hold)).toMatchObject({ holder_id: lease.id, lost_leases: 0 });
+  expect(await runOf(run)).toMatchObject({ holder_id: lease.id, lost_leases: 0 });
 });
 
 test('a sweep that does not end leases fails while the database is unavailable', async () => {
@@ -105,18 +105,18 @@ test('a sweep that does not end leases fails while the database is unavailable',
 });
 
 test('a process that ends gives its runs to others immediately', async () => {
-  const lease = await WorkerLease.acquire(db, new HeldRuns(), logger);
-  const hold = await claim(lease);
+  const lease = await WorkerLease.acquire(db, new ExecutingRuns(), logger);
+  const run = await claim(lease);
   await lease[Symbol.asyncDispose]();
-  expect(await repairRuns(db)).toEqual([hold.runId]);
+  expect(await repairRuns(db)).toEqual([run.runId]);
 });
 
 test('the execution of a run ends when another process has claimed it or it has ended, and no other execution', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  const held = new HeldRuns();
+  const held = new ExecutingRuns();
   await using lease = await WorkerLease.acquire(db, held, logger);
   const holds = [await claim(lease), await claim(lease), await claim(lease)] as const;
-  const [taken, cancelled, kept] = holds.map((hold) => held.add(hold));
+  const [taken, cancelled, kept] = holds.map((run) => held.add(run));
   vi.advanceTimersByTime(renewalSeconds * 1_000);
   const recent = await claim(lease);
   const justBegun = held.add(recent);
@@ -138,14 +138,14 @@ test('the execution of a run ends when another process has claimed it or it has 
 
 test('a process whose lease had ended continues its runs that no other process has claimed', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  const held = new HeldRuns();
+  const held = new ExecutingRuns();
   await using lease = await WorkerLease.acquire(db, held, logger);
   const [first, second] = [await claim(lease), await claim(lease)];
   const [continued, claimed] = [held.add(first), held.add(second)];
   vi.advanceTimersByTime(leaseSeconds * 1_000);
   await expire(lease);
   expect((await repairRuns(db)).toSorted()).toEqual([first.runId, second.runId].toSorted());
-  await using other = await WorkerLease.acquire(db, new HeldRuns(), logger);
+  await using other = await WorkerLease.acquire(db, new ExecutingRuns(), logger);
   await claimRun(db, second.runId, other.id);
   await lease.renew();
   await lease.endLost();
@@ -156,7 +156,7 @@ test('a process whose lease had ended continues its runs that no other process h
 
 test('a lease that has possibly ended is renewed before more runs are claimed', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  await using lease = await WorkerLease.acquire(db, new HeldRuns(), logger);
+  await using lease = await WorkerLease.acquire(db, new ExecutingRuns(), logger);
   expect(lease.isCertain).toBe(true);
   vi.advanceTimersByTime(leaseSeconds * 1_000);
   expect(lease.isCertain).toBe(false);
@@ -167,7 +167,7 @@ test('a lease that has possibly ended is renewed before more runs are claimed', 
 });
 
 test('a run whose claim was not answered is freed after two searches, and an executed one is not', async () => {
-  const held = new HeldRuns();
+  const held = new ExecutingRuns();
   await using lease = await WorkerLease.acquire(db, held, logger);
   const [lost, executed, claimedAgain] = [await claim(lease), await claim(lease), await claim(lease)];
   held.add(executed);
@@ -187,12 +187,12 @@ test('a run whose claim was not answered is freed after two searches, and an exe
 
 test('the row of a process is removed minutes after its lease ended, unless a run names it', async () => {
   const [empty, named] = [
-    await WorkerLease.acquire(db, new HeldRuns(), logger),
-    await WorkerLease.acquire(db, new HeldRuns(), logger),
+    await WorkerLease.acquire(db, new ExecutingRuns(), logger),
+    await WorkerLease.acquire(db, new ExecutingRuns(), logger),
   ];
-  await using recent = await WorkerLease.acquire(db, new HeldRuns(), logger);
+  await using recent = await WorkerLease.acquire(db, new ExecutingRuns(), logger);
   await expire(recent);
-  const hold = await claim(named);
+  const run = await claim(named);
   await empty[Symbol.asyncDispose]();
   await named[Symbol.asyncDispose]();
   await database.query(
@@ -202,7 +202,7 @@ test('the row of a process is removed minutes after its lease ended, unless a ru
   // Another transaction has locked the run, so it is not freed yet.
   const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const locking = db.workspace(tenantId, async (tx) => {
-    await tx.query('lock_run', 'SELECT 1 FROM runs WHERE id = $1 FOR UPDATE', [hold.runId]);
+    await tx.query('lock_run', 'SELECT 1 FROM runs WHERE id = $1 FOR UPDATE', [run.runId]);
     locked.resolve();
     await release.promise;
   });
@@ -217,33 +217,33 @@ test('the row of a process is removed minutes after its lease ended, unless a ru
   ]);
   release.resolve();
   await locking;
-  expect(await repairRuns(db)).toEqual([hold.runId]);
+  expect(await repairRuns(db)).toEqual([run.runId]);
 });
 
 test('a run whose commit came after its process had ended and was removed is freed', async () => {
-  const lease = await WorkerLease.acquire(db, new HeldRuns(), logger);
-  const hold = await claim(lease);
+  const lease = await WorkerLease.acquire(db, new ExecutingRuns(), logger);
+  const run = await claim(lease);
   await lease[Symbol.asyncDispose]();
   await database.query('delete from worker_processes');
   expect(await repairRuns(db)).toEqual([]);
   await enterUnknownHolders(db);
-  expect(await repairRuns(db)).toEqual([hold.runId]);
+  expect(await repairRuns(db)).toEqual([run.runId]);
 });
 
 test('a step that is written after its run was freed does not keep the process from holding the run again', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  const held = new HeldRuns();
+  const held = new ExecutingRuns();
   await using lease = await WorkerLease.acquire(db, held, logger);
-  const hold = await claim(lease);
-  const entry = held.add(hold);
+  const run = await claim(lease);
+  const entry = held.add(run);
   vi.advanceTimersByTime(leaseSeconds * 1_000);
   await expire(lease);
-  expect(await repairRuns(db)).toEqual([hold.runId]);
-  await db.workspace(tenantId, (tx) => advanceRun(tx, hold, { fromStep: 0, nextStep: 0, ends: null, error: null }));
+  expect(await repairRuns(db)).toEqual([run.runId]);
+  await db.workspace(tenantId, (tx) => advanceRun(tx, run, { fromStep: 0, nextStep: 0, ends: null, error: null }));
   await lease.renew();
   await lease.endLost();
   expect(entry.lost.aborted).toBe(false);
-  expect(await runOf(hold)).toMatchObject({ holder_id: lease.id });
+  expect(await runOf(run)).toMatchObject({ holder_id: lease.id });
 });
 
 test('a connection that no longer responds does not end the lease', async () => {
@@ -254,7 +254,7 @@ test('a connection that no longer responds does not end the lease', async () => 
     applicationName: 'test',
     onError: () => undefined,
   });
-  await using lease = await WorkerLease.acquire(relayed, new HeldRuns(), logger);
+  await using lease = await WorkerLease.acquire(relayed, new ExecutingRuns(), logger);
   relay.freeze();
   const failures: boolean[] = [];
   await expect

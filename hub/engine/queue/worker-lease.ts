@@ -3,8 +3,8 @@ import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/observability/logger.ts';
 import { background } from '../../platform/process/background.ts';
 import { LeaseLost } from '../failure.ts';
-import type { Hold } from '../runs/store.ts';
-import type { HeldRuns } from './executing-runs.ts';
+import type { RunClaim } from '../runs/store.ts';
+import type { ExecutingRuns } from './executing-runs.ts';
 import { freeRuns } from './sweeper.ts';
 
 /** How long a process can go without a renewal before its runs are freed, in seconds. */
@@ -30,7 +30,7 @@ export class WorkerLease implements AsyncDisposable {
   /** A new id for each start of a process: it identifies one lease. */
   readonly id = newId();
   readonly #db: Database;
-  readonly #held: HeldRuns;
+  readonly #held: ExecutingRuns;
   readonly #logger: Logger;
   /** When the last successful renewal was sent, by `performance.now()`. */
   #renewedAt = Number.NEGATIVE_INFINITY;
@@ -42,14 +42,14 @@ export class WorkerLease implements AsyncDisposable {
   /** Runs of the last search that name this process, and that the engine does not execute. */
   #unknown = new Set<string>();
 
-  private constructor(db: Database, held: HeldRuns, logger: Logger) {
+  private constructor(db: Database, held: ExecutingRuns, logger: Logger) {
     this.#db = db;
     this.#held = held;
     this.#logger = logger;
   }
 
   /** Acquires a lease, and renews it until disposed. */
-  static async acquire(db: Database, held: HeldRuns, logger: Logger): Promise<WorkerLease> {
+  static async acquire(db: Database, held: ExecutingRuns, logger: Logger): Promise<WorkerLease> {
     const lease = new WorkerLease(db, held, logger);
     await lease.renew();
     lease.#timer = setInterval(() => {
@@ -84,8 +84,8 @@ export class WorkerLease implements AsyncDisposable {
   /** Ends the execution of runs that another process has claimed, or that have ended. */
   async endLost(): Promise<void> {
     const held = this.#held.olderThan(renewalSeconds * 1_000);
-    for (const hold of await findLost(this.#db, this.id, held))
-      this.#held.lose(hold, new LeaseLost('the run was taken over, cancelled or ended'));
+    for (const claim of await findLost(this.#db, this.id, held))
+      this.#held.lose(claim, new LeaseLost('the run was taken over, cancelled or ended'));
   }
 
   /** Frees the runs that two searches in a row found to be held by this process without being executed. */
@@ -97,9 +97,9 @@ export class WorkerLease implements AsyncDisposable {
     );
     const unknown = rows
       .map(({ id: runId, fence }) => ({ runId, fence }))
-      .filter((hold) => !this.#held.has(hold))
-      .map((hold) => ({ hold, key: `${hold.runId} ${hold.fence}` }));
-    const lost = unknown.filter(({ key }) => this.#unknown.has(key)).map(({ hold }) => hold);
+      .filter((claim) => !this.#held.has(claim))
+      .map((claim) => ({ claim, key: `${claim.runId} ${claim.fence}` }));
+    const lost = unknown.filter(({ key }) => this.#unknown.has(key)).map(({ claim }) => claim);
     this.#unknown = new Set(unknown.map(({ key }) => key));
     if (lost.length === 0) return;
     await freeRuns(this.#db, this.id, lost);
@@ -170,7 +170,7 @@ export class WorkerLease implements AsyncDisposable {
  * claimed since, is held again. A run that the process itself has released stays free: it would otherwise wait for a worker that
  * does not know of it.
  */
-export async function findLost(db: Database, holderId: string, held: readonly Hold[]): Promise<Hold[]> {
+export async function findLost(db: Database, holderId: string, held: readonly RunClaim[]): Promise<RunClaim[]> {
   if (held.length === 0) return [];
   const rows = await db.systemStatement<{ id: string; fence: string }>(
     'find_lost_runs',

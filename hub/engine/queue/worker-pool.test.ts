@@ -25,13 +25,13 @@ class Scene {
       holderId: 'this process',
       logger: pino({ level: 'silent' }),
       giveBack: async ({ id }) => void this.givenBack.push(id),
-      execute: async ({ id }, place) => {
+      execute: async ({ id }, slot) => {
         this.begun.push(id);
         const gate = Promise.withResolvers<void>();
         this.#gates.set(id, gate);
         this.#work(1);
         if (isOutside(id)) {
-          await place.outside(async () => {
+          await slot.outside(async () => {
             this.#work(-1);
             await gate.promise;
           });

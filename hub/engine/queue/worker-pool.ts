@@ -1,5 +1,5 @@
 import type { Logger } from '../../platform/observability/logger.ts';
-import type { Place } from '../runs/run-context.ts';
+import type { Slot } from '../runs/run-context.ts';
 import { setAsideInput } from '../runs/run-outputs.ts';
 import type { ClaimedRun } from '../runs/store.ts';
 import type { Reservation } from '../starts/locked-starts.ts';
@@ -11,7 +11,7 @@ export interface WorkerPoolOptions {
   /** Runs in progress, including those that wait for a response from outside. */
   maxRuns: number;
   /** Executes a run until it ends or waits. */
-  execute: (run: ClaimedRun, place: Place) => Promise<void>;
+  execute: (run: ClaimedRun, slot: Slot) => Promise<void>;
   /** Releases a run, for another process. Never rejects. */
   giveBack: (run: ClaimedRun) => Promise<void>;
   /** The process that holds the runs. */
@@ -174,7 +174,7 @@ export class WorkerPool {
       hasSlot = false;
       this.#queue.freeSlot(tenantId);
     };
-    const place: Place = {
+    const slot: Slot = {
       release: () => {
         hasEnded = true;
         release();
@@ -197,7 +197,7 @@ export class WorkerPool {
       },
     };
     const executed: Promise<void> = this.#options
-      .execute(run, place)
+      .execute(run, slot)
       .catch((error: unknown) =>
         this.#options.logger.error(
           { err: error, runId: run.id },

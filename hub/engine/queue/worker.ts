@@ -47,10 +47,10 @@ export async function startWorker(
     ...ports,
   });
   const shutdown = new AbortController();
-  const lease = stack.use(await WorkerLease.acquire(db, engine.held, logger));
+  const lease = stack.use(await WorkerLease.acquire(db, engine.executing, logger));
   const pool = new WorkerPool({
     ...worker,
-    execute: (run, place) => engine.execute(run, shutdown.signal, place),
+    execute: (run, slot) => engine.execute(run, shutdown.signal, slot),
     giveBack: (run) => engine.giveBack(run),
     holderId: lease.id,
     logger,

@@ -18,7 +18,7 @@ import { acceptRun } from '../index.ts';
 import { defineSkill } from '../skill.ts';
 import type { Skill, SpawnSkill } from '../skill.ts';
 import { Engine } from './engine.ts';
-import type { Place } from './run-context.ts';
+import type { Slot } from './run-context.ts';
 
 const logger = pino({ level: 'silent' });
 const mib = 1024 * 1024;
@@ -182,7 +182,7 @@ function engineOf(memory: MemoryBudget, answers: string[] = []) {
         } as never),
     },
   });
-  const place: Place = {
+  const slot: Slot = {
     outside(work) {
       seen.waits += 1;
       return work();
@@ -191,7 +191,7 @@ function engineOf(memory: MemoryBudget, answers: string[] = []) {
       seen.isReleased = true;
     },
   };
-  return { seen, execute: (runId: string) => executeRun(engine, db, runId, never, place) };
+  return { seen, execute: (runId: string) => executeRun(engine, db, runId, never, slot) };
 }
 
 const newMemory = (waitMs = 60_000) => new MemoryBudget({ limitBytes: 16 * mib, waitMs, largestPart: 1 / 2 });

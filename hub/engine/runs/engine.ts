@@ -9,7 +9,7 @@ import { LeaseLost, StepFailure, toStepFailure } from '../failure.ts';
 import { admitWaitingRuns } from '../limits/admission.ts';
 import { admitClaimed } from '../limits/admit-claimed.ts';
 import { VersionSteps } from '../queue/claim-runs.ts';
-import { HeldRuns } from '../queue/executing-runs.ts';
+import { ExecutingRuns } from '../queue/executing-runs.ts';
 import { cancelTopic, wakeRuns } from '../queue/wake-runs.ts';
 import { maxWaitMs } from '../queue/worker-pool.ts';
 import type { RunFailure } from '../schema.ts';
@@ -20,7 +20,7 @@ import { callOf, runStep } from '../steps/steps.ts';
 import { outputUses } from './output-uses.ts';
 import { ProgressWriter } from './progress-writer.ts';
 import type { DoneStep } from './progress-writer.ts';
-import type { EngineDependencies, HeldRun, Place } from './run-context.ts';
+import type { EngineDependencies, RunContext, Slot } from './run-context.ts';
 import {
   assertOutputFits,
   outputBytesOf,
@@ -46,7 +46,7 @@ import {
   stepUnderWay,
   writeStep,
 } from './store.ts';
-import type { ClaimedRun, Hold, RunAdvance, StepRecord, StepRow } from './store.ts';
+import type { ClaimedRun, RunClaim, RunAdvance, StepRecord, StepRow } from './store.ts';
 import { suspend } from './suspend.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
@@ -67,7 +67,7 @@ interface StepEnding {
 }
 
 /** The place of a run that shares none. */
-const unsharedPlace: Place = { outside: (work) => work(), release: () => undefined };
+const unsharedSlot: Slot = { outside: (work) => work(), release: () => undefined };
 
 /**
  * Runs workflows. A run is claimed with a fence token and executed step by step. Each write names the fence, so that a worker
@@ -80,7 +80,7 @@ export class Engine {
   readonly #progress: ProgressWriter;
   readonly #versionSteps: VersionSteps;
   /** The runs that this engine executes. */
-  readonly held = new HeldRuns();
+  readonly executing = new ExecutingRuns();
 
   constructor(dependencies: EngineDependencies) {
     this.#deps = dependencies;
@@ -93,7 +93,7 @@ export class Engine {
    * @param shutdown aborts when this worker must go: the run is given back for another to take.
    * @param place what it may give to others while it waits for an answer from outside.
    */
-  async execute(claimed: ClaimedRun, shutdown: AbortSignal, place: Place = unsharedPlace): Promise<void> {
+  async execute(claimed: ClaimedRun, shutdown: AbortSignal, slot: Slot = unsharedSlot): Promise<void> {
     if (performance.now() - (claimed.held_since ?? 0) > maxWaitMs) {
       // The run may have been cancelled, and its terms may have changed: the next claim reads them again.
       await this.giveBack(claimed);
@@ -103,11 +103,12 @@ export class Engine {
     await this.#versionSteps.complete(claimed);
     setAsideInput(claimed);
     const run = { ...claimed, steps: stepsOf(claimed) };
-    const hold: Hold = { runId, fence: run.fence };
-    using entry = this.held.add(hold);
+    const claim: RunClaim = { runId, fence: run.fence };
+    using entry = this.executing.add(claim);
     const { lost } = entry;
     const signal = AbortSignal.any([lost, shutdown]);
-    const working: HeldRun['working'] = (step, work) => this.#deps.mark.during({ runId, fence: run.fence, step }, work);
+    const working: RunContext['working'] = (step, work) =>
+      this.#deps.mark.during({ runId, fence: run.fence, step }, work);
     using memory = this.#deps.memory.open(run.tenant_id);
     using writes = new RunWrites({
       db: this.#deps.db,
@@ -117,11 +118,11 @@ export class Engine {
       // What has happened is worth writing until the very end of this process, or somebody else has the run.
       lost,
       working,
-      onWritten: () => held.trace?.written(),
+      onWritten: () => ctx.trace?.written(),
     });
-    const held: HeldRun = {
-      ...hold,
-      place,
+    const ctx: RunContext = {
+      ...claim,
+      slot,
       run,
       trace: this.#deps.tracing === null ? null : new RunTrace(this.#deps.tracing, run),
       // What a skill's own call was given is no template.
@@ -137,22 +138,22 @@ export class Engine {
       write: (work, durable = true) => writes.alone(work, durable),
     };
     using _cancelled = this.#deps.events.subscribe(cancelTopic(runId), () =>
-      this.held.lose(hold, new LeaseLost('the run was cancelled')),
+      this.executing.lose(claim, new LeaseLost('the run was cancelled')),
     );
     try {
       const began = await this.#through(runId, signal, () => admitClaimed(this.#deps.db, run));
-      if (began && (await this.#refuse(held))) await this.#advance(held);
+      if (began && (await this.#refuse(ctx))) await this.#advance(ctx);
     } catch (error) {
-      if (error instanceof LeaseLost || held.signal.reason instanceof LeaseLost) {
+      if (error instanceof LeaseLost || ctx.signal.reason instanceof LeaseLost) {
         this.#deps.logger.info(
           { runId, reason: error instanceof Error ? error.message : String(error) },
           'left a run that somebody else has',
         );
         // After a crash of the database the run can still have the fence of this worker.
-        await this.#release(held.run, {});
+        await this.#release(ctx.run, {});
       } else if (shutdown.aborted) {
         await writes.catchUp().catch(() => undefined);
-        await this.#release(held.run, {});
+        await this.#release(ctx.run, {});
       } else {
         throw error;
       }
@@ -166,13 +167,13 @@ export class Engine {
   }
 
   /** Fails the steps that are not to be worked on; answers whether the run goes on after them. */
-  async #refuse(held: HeldRun): Promise<boolean> {
-    const { run } = held;
+  async #refuse(ctx: RunContext): Promise<boolean> {
+    const { run } = ctx;
     for (let failure = refusalOf(run); failure !== null; failure = refusalOf(run)) {
       if (
-        !(await this.#finishStep(held, run.next_step, {
+        !(await this.#finishStep(ctx, run.next_step, {
           kind: 'failed',
-          attempt: held.results.get(run.next_step)?.attempts ?? 1,
+          attempt: ctx.results.get(run.next_step)?.attempts ?? 1,
           failure,
         }))
       )
@@ -183,39 +184,39 @@ export class Engine {
     return true;
   }
 
-  async #advance(held: HeldRun): Promise<void> {
-    const { run } = held;
+  async #advance(ctx: RunContext): Promise<void> {
+    const { run } = ctx;
     for (let index = run.next_step; index < run.steps.length; index += 1) {
-      held.signal.throwIfAborted();
+      ctx.signal.throwIfAborted();
       // The steps before it may not have been written when the processes died in it.
       const deadly = index === run.next_step ? null : deathsAt(run, index);
       if (deadly !== null) {
-        if (!(await this.#finishStep(held, index, { kind: 'failed', attempt: 1, failure: deadly }))) return;
+        if (!(await this.#finishStep(ctx, index, { kind: 'failed', attempt: 1, failure: deadly }))) return;
         continue;
       }
-      const pass = () => this.#passStep(held, index);
-      const passed = await (held.trace === null
+      const pass = () => this.#passStep(ctx, index);
+      const passed = await (ctx.trace === null
         ? pass()
-        : held.trace.withinStep(index, held.results.get(index)?.started_at ?? null, pass));
+        : ctx.trace.withinStep(index, ctx.results.get(index)?.started_at ?? null, pass));
       if (passed === 'left') return;
       if (passed === 'again') index -= 1;
     }
   }
 
   /** Tries a step and writes what became of it; whether the run goes on, with this very step, or is left. */
-  async #passStep(held: HeldRun, index: number): Promise<'on' | 'again' | 'left'> {
+  async #passStep(ctx: RunContext, index: number): Promise<'on' | 'again' | 'left'> {
     const beganAt = performance.now();
-    let outcome = await this.#tryStep(held, index);
+    let outcome = await this.#tryStep(ctx, index);
     if (outcome.kind === 'waiting') {
-      const refusal = await suspend(this.#deps, held, index, outcome);
+      const refusal = await suspend(this.#deps, ctx, index, outcome);
       if (refusal === null) return 'left';
-      if (outcome.state !== null && held.run.steps[index]?.type === 'agent') {
+      if (outcome.state !== null && ctx.run.steps[index]?.type === 'agent') {
         const { state } = outcome;
         await this.#goOn(
-          held,
+          ctx,
           index,
           outcome.attempt,
-          held.working(index, () => refuseOpenCall(state, refusal)),
+          ctx.working(index, () => refuseOpenCall(state, refusal)),
         );
         return 'again';
       }
@@ -227,21 +228,21 @@ export class Engine {
       };
     }
     if (outcome.kind === 'delayed') {
-      await this.#delay(held, index, outcome);
+      await this.#delay(ctx, index, outcome);
       return 'left';
     }
-    return (await this.#finishStep(held, index, outcome, beganAt)) ? 'on' : 'left';
+    return (await this.#finishStep(ctx, index, outcome, beganAt)) ? 'on' : 'left';
   }
 
   /** Writes a new state of a step that goes on at once. */
-  async #goOn(held: HeldRun, index: number, attempt: number, state: JsonObject): Promise<void> {
-    await held.write(async (tx) => {
+  async #goOn(ctx: RunContext, index: number, attempt: number, state: JsonObject): Promise<void> {
+    await ctx.write(async (tx) => {
       await Promise.all([
-        advanceRun(tx, held, { fromStep: index, nextStep: index, ends: null, error: null }),
-        writeStep(tx, held, stepUnderWay(index, attempt, { state })),
+        advanceRun(tx, ctx, { fromStep: index, nextStep: index, ends: null, error: null }),
+        writeStep(tx, ctx, stepUnderWay(index, attempt, { state })),
       ]);
     });
-    held.results.set(index, {
+    ctx.results.set(index, {
       index,
       status: 'running',
       attempts: attempt,
@@ -255,43 +256,43 @@ export class Engine {
     });
   }
 
-  async #tryStep(held: HeldRun, index: number): Promise<StepOutcome> {
-    const attempt = held.results.get(index)?.attempts ?? 1;
+  async #tryStep(ctx: RunContext, index: number): Promise<StepOutcome> {
+    const attempt = ctx.results.get(index)?.attempts ?? 1;
     try {
-      return await runStep(this.#deps, held, index);
+      return await runStep(this.#deps, ctx, index);
     } catch (error) {
       // Losing the run is not the step's failure: nobody may write that it was.
-      if (held.signal.aborted) throw held.signal.reason;
+      if (ctx.signal.aborted) throw ctx.signal.reason;
       if (error instanceof LeaseLost) throw error;
-      return { kind: 'failed', attempt: attemptOf(error) ?? attempt, failure: this.#failureOf(held, index, error) };
+      return { kind: 'failed', attempt: attemptOf(error) ?? attempt, failure: this.#failureOf(ctx, index, error) };
     }
   }
 
-  #failureOf(held: HeldRun, index: number, error: unknown): StepFailure {
+  #failureOf(ctx: RunContext, index: number, error: unknown): StepFailure {
     const failure = toStepFailure(error);
     if (failure.code === 'internal')
-      this.#deps.logger.error({ err: error, runId: held.runId, stepIndex: index }, 'a step failed unexpectedly');
+      this.#deps.logger.error({ err: error, runId: ctx.runId, stepIndex: index }, 'a step failed unexpectedly');
     return failure;
   }
 
   /** Records how a step ended and moves the run on; answers whether it goes on. */
   async #finishStep(
-    held: HeldRun,
+    ctx: RunContext,
     index: number,
     outcome: Exclude<StepOutcome, { kind: 'waiting' | 'delayed' }>,
     beganAt = performance.now(),
   ): Promise<boolean> {
-    const { run } = held;
+    const { run } = ctx;
     if (outcome.kind === 'succeeded') {
       try {
         assertOutputFits(
-          held,
+          ctx,
           index,
-          held.working(index, () => outputBytesOf(outcome.output, textWithin(outcome.outputText))),
+          ctx.working(index, () => outputBytesOf(outcome.output, textWithin(outcome.outputText))),
         );
       } catch (tooLarge) {
         const refused = { kind: 'failed' as const, attempt: outcome.attempt, failure: toStepFailure(tooLarge) };
-        return this.#finishStep(held, index, refused, beganAt);
+        return this.#finishStep(ctx, index, refused, beganAt);
       }
     }
     const step = run.steps[index];
@@ -303,16 +304,16 @@ export class Engine {
         retry.backoffSeconds * retry.factor ** (outcome.attempt - 1),
         Math.min(outcome.failure.retryAfterSeconds ?? 0, 3_600),
       );
-      await this.#retryLater(held, index, outcome, beganAt, Math.min(seconds, 86_400));
+      await this.#retryLater(ctx, index, outcome, beganAt, Math.min(seconds, 86_400));
       return false;
     }
     const error = failed ? outcome.failure.toRecord(index) : null;
     const isFatal = failed && step?.continueOnError !== true;
     const ends = isFatal ? 'failed' : index === run.steps.length - 1 ? 'succeeded' : null;
     const output =
-      outcome.kind === 'succeeded' ? outcome.output : failed ? outputOfFailure(held, index, outcome.failure) : null;
+      outcome.kind === 'succeeded' ? outcome.output : failed ? outputOfFailure(ctx, index, outcome.failure) : null;
     const outputText = outcome.kind === 'succeeded' ? textWithin(outcome.outputText) : null;
-    const outputBytes = held.working(index, () => outputBytesOf(output, outputText));
+    const outputBytes = ctx.working(index, () => outputBytesOf(output, outputText));
     const attempt = outcome.attempt;
     const state = ('state' in outcome ? outcome.state : undefined) ?? null;
     // What comes before the end of a run may be lost with the machine only if running it again does no harm.
@@ -334,7 +335,7 @@ export class Engine {
       advance: { fromStep: index, nextStep: index + (isFatal ? 0 : 1), ends, error: isFatal ? error : null },
       done: {
         record,
-        called: held.called?.index === index ? held.called : null,
+        called: ctx.called?.index === index ? ctx.called : null,
         beganAt,
         endedAt: performance.now(),
         rows: succeeded?.rows ?? [],
@@ -348,19 +349,19 @@ export class Engine {
       durable,
     };
     // A large output is work until it is written: the write makes copies of it.
-    if (ends !== null && outputBytes <= smallOutputBytes) held.place.release();
+    if (ends !== null && outputBytes <= smallOutputBytes) ctx.slot.release();
     try {
-      await this.#writeEnding(held, ending);
+      await this.#writeEnding(ctx, ending);
     } catch (writeError) {
-      if (outcome.kind !== 'succeeded' || writeError instanceof LeaseLost || held.signal.aborted) throw writeError;
-      const failure = this.#failureOf(held, index, writeError);
+      if (outcome.kind !== 'succeeded' || writeError instanceof LeaseLost || ctx.signal.aborted) throw writeError;
+      const failure = this.#failureOf(ctx, index, writeError);
       // What it did to the world is done: doing it again is not for the hub to decide.
       const final =
         outcome.effect === 'pure'
           ? failure
           : new StepFailure(failure.code, failure.message, { retryable: false, cause: writeError });
       const refused = { kind: 'failed' as const, attempt, failure: final, ...(state === null ? {} : { state }) };
-      return this.#finishStep(held, index, refused, beganAt);
+      return this.#finishStep(ctx, index, refused, beganAt);
     }
     const result: StepRow = {
       index,
@@ -374,10 +375,10 @@ export class Engine {
       error,
       started_at: null,
     };
-    held.results.set(index, withOutput(result, output, outputText));
-    held.called = null;
-    if (ends === null) await setAside(held, index + 1);
-    held.trace?.stepEnded(index, {
+    ctx.results.set(index, withOutput(result, output, outputText));
+    ctx.called = null;
+    if (ends === null) await setAside(ctx, index + 1);
+    ctx.trace?.stepEnded(index, {
       type: step?.type,
       what:
         step === undefined || step.type === 'agent' || step.type === 'approval'
@@ -388,14 +389,14 @@ export class Engine {
       ...(error === null ? {} : { code: error.code }),
     });
     if (ends === null) return true;
-    held.trace?.ended(ends, isFatal ? error?.code : undefined);
+    ctx.trace?.ended(ends, isFatal ? error?.code : undefined);
     this.#deps.onFinished(ends, (Date.now() - run.queued_at.getTime()) / 1000);
     return false;
   }
 
   /** Writes how a step ended, or sees to it that this is written soon: in the cheapest way that keeps what it must. */
-  async #writeEnding(held: HeldRun, ending: StepEnding): Promise<void> {
-    const { run } = held;
+  async #writeEnding(ctx: RunContext, ending: StepEnding): Promise<void> {
+    const { run } = ctx;
     const { advance, done, persist, repeatable, durable } = ending;
     const { ends } = advance;
     const setsOff =
@@ -403,36 +404,36 @@ export class Engine {
       (ends !== null && run.parent_run_id !== null) ||
       (ends === 'failed' && errorWorkflowOf(run) !== null);
     if (ends === null && repeatable && !setsOff) {
-      held.writes.later(done);
+      ctx.writes.later(done);
       return;
     }
-    const isWritten = !setsOff && (await held.writes.together(done, { advance, durable }));
-    if (!isWritten) await this.#writeAlone(held, ending);
+    const isWritten = !setsOff && (await ctx.writes.together(done, { advance, durable }));
+    if (!isWritten) await this.#writeAlone(ctx, ending);
   }
 
   /** Writes how a step ended in a transaction of its own, with all that this sets going. */
-  #writeAlone(held: HeldRun, { advance, done, persist, durable }: StepEnding): Promise<void> {
-    const { run } = held;
+  #writeAlone(ctx: RunContext, { advance, done, persist, durable }: StepEnding): Promise<void> {
+    const { run } = ctx;
     const { ends, error } = advance;
     let tries = 0;
-    return held.write(async (tx) => {
+    return ctx.write(async (tx) => {
       tries += 1;
       // Before anything is waited for: the start of a step is counted back from that of the transaction.
       const beganAgo = secondsSince(done.beganAt);
       const errorWorkflow = ends === 'failed' ? errorWorkflowOf(run) : null;
       if (errorWorkflow !== null) await lockLimits(tx, errorWorkflow);
       // The connection may have broken between the commit and the word of it.
-      if (tries > 1 && (await hasAdvanced(tx, held, advance))) return;
+      if (tries > 1 && (await hasAdvanced(tx, ctx, advance))) return;
       // In this order, and one behind the other without waiting: should another worker have the run, all of it is undone.
       const [, last] = await Promise.all([
-        advanceRun(tx, held, advance),
-        ends === null ? writeStep(tx, held, done.record, beganAgo) : writeLastStep(tx, held, done.record, beganAgo),
+        advanceRun(tx, ctx, advance),
+        ends === null ? writeStep(tx, ctx, done.record, beganAgo) : writeLastStep(tx, ctx, done.record, beganAgo),
         done.receipt === null ? undefined : writeReceipt(tx, done.receipt),
         writeSunk(tx, done.rows),
         (async () => persist?.(tx))(),
       ]);
       const othersMayWait = last?.othersMayWait === true;
-      if (ends !== null) await this.#endWithin(tx, held, ends, error);
+      if (ends !== null) await this.#endWithin(tx, ctx, ends, error);
       if (othersMayWait) await admitWaitingRuns(tx, [run]);
     }, durable);
   }
@@ -448,7 +449,7 @@ export class Engine {
   /** What the end of a run sets going, in the transaction that ends it. */
   async #endWithin(
     tx: Transaction,
-    { run }: HeldRun,
+    { run }: RunContext,
     status: 'succeeded' | 'failed',
     error: RunFailure | null,
   ): Promise<void> {
@@ -486,33 +487,33 @@ export class Engine {
   }
 
   async #retryLater(
-    held: HeldRun,
+    ctx: RunContext,
     index: number,
     { attempt, failure }: Extract<StepOutcome, { kind: 'failed' }>,
     beganAt: number,
     afterSeconds: number,
   ): Promise<void> {
-    const { run } = held;
+    const { run } = ctx;
     const isAgent = run.steps[index]?.type === 'agent';
     const failed = { index, attempt, error: failure.toRecord(index), beganAt, endedAt: performance.now() };
-    await held.write(async (tx) => {
-      await releaseRun(tx, held, run.tenant_id, afterSeconds);
+    await ctx.write(async (tx) => {
+      await releaseRun(tx, ctx, run.tenant_id, afterSeconds);
       // An agent goes on where it was written last: what its tools have done is not done again.
       const isKept = isAgent && (await keepStateForRetry(tx, run, failed));
-      if (!isKept) await writeRetry(tx, held, failed);
+      if (!isKept) await writeRetry(tx, ctx, failed);
     });
   }
 
   /** Lets a run go until a time. */
   async #delay(
-    held: HeldRun,
+    ctx: RunContext,
     index: number,
     { attempt, seconds }: Extract<StepOutcome, { kind: 'delayed' }>,
   ): Promise<void> {
-    const { run } = held;
-    await held.write(async (tx) => {
-      await releaseRun(tx, held, run.tenant_id, seconds);
-      await writeStep(tx, held, stepUnderWay(index, attempt, { wait: { kind: 'delay' } }));
+    const { run } = ctx;
+    await ctx.write(async (tx) => {
+      await releaseRun(tx, ctx, run.tenant_id, seconds);
+      await writeStep(tx, ctx, stepUnderWay(index, attempt, { wait: { kind: 'delay' } }));
     });
   }
 

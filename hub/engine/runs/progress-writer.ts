@@ -9,7 +9,7 @@ import { endsLock } from '../limits/concurrency-queue-locks.ts';
 import { runRowsTopic } from '../queue/wake-runs.ts';
 import type { SunkRow } from '../skill.ts';
 import { attemptStartText, noteEnd } from './store.ts';
-import type { CallKey, CalledWith, Hold, Intent, RunAdvance, StepRecord } from './store.ts';
+import type { CallKey, CalledWith, RunClaim, Intent, RunAdvance, StepRecord } from './store.ts';
 
 /** Over 300 lines: the statements of one transaction, and the two ways to send them, are checked side by side. */
 
@@ -25,7 +25,7 @@ export interface DoneStep {
 }
 
 /** What became of a run since it was last written. */
-export interface Progress extends Hold {
+export interface Progress extends RunClaim {
   workflowId: string;
   advance: RunAdvance;
   steps: readonly DoneStep[];

@@ -9,7 +9,7 @@ import type { SkillCatalog } from '../skill.ts';
 import type { OutputUses } from './output-uses.ts';
 import type { RunTrace } from './run-trace.ts';
 import type { RunWrites } from './run-writes.ts';
-import type { CalledWith, ClaimedRun, Hold, StepRow } from './store.ts';
+import type { CalledWith, ClaimedRun, RunClaim, StepRow } from './store.ts';
 
 export interface EngineDependencies extends EnginePorts {
   db: Database;
@@ -27,7 +27,7 @@ export interface EngineDependencies extends EnginePorts {
 }
 
 /** The place for work that a run holds while a worker moves it on. */
-export interface Place {
+export interface Slot {
   /** Waits for an answer from outside: the place is another's meanwhile, and taken again before this resolves or rejects. */
   outside<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Gives it up for good: what is left to do for the run is no work. */
@@ -35,8 +35,8 @@ export interface Place {
 }
 
 /** A run in the hands of this worker. */
-export interface HeldRun extends Hold {
-  place: Place;
+export interface RunContext extends RunClaim {
+  slot: Slot;
   run: ClaimedRun;
   /** Null when nothing is traced. */
   trace: RunTrace | null;

@@ -5,7 +5,7 @@ import type { MemoryBudgetOptions } from '../../platform/process/memory-budget.t
 import { StepFailure } from '../failure.ts';
 import { stepsOf } from '../skills/skill-run.ts';
 import { neededOutputs, outputsReadBy } from './output-uses.ts';
-import type { HeldRun } from './run-context.ts';
+import type { RunContext } from './run-context.ts';
 import type { ClaimedRun, StepRow } from './store.ts';
 
 /** What the outputs of a run may take up in all, in bytes as `outputBytesOf` counts them. */
@@ -35,22 +35,22 @@ export function outputBytesOf(output: JsonValue, outputText: string | null): num
 }
 
 /** @throws StepFailure that names the limit when a run can't keep so much more of one of its steps. */
-export function assertOutputFits(held: HeldRun, index: number, bytes: number): void {
+export function assertOutputFits(ctx: RunContext, index: number, bytes: number): void {
   let others = 0;
-  for (const row of held.results.values()) if (row.index !== index) others += row.output_bytes;
+  for (const row of ctx.results.values()) if (row.index !== index) others += row.output_bytes;
   if (others + bytes <= maxRunOutputBytes) return;
   const message = `The outputs of this run would take up ${others + bytes} bytes with that of this step; ${maxRunOutputBytes} is the most. Let its steps answer with less, or split the workflow.`;
   throw new StepFailure('run_outputs_too_large', message, { retryable: false });
 }
 
 /** What a step that failed keeps of its output: all of it, or null when the run has no capacity left for it. */
-export function outputOfFailure(held: HeldRun, index: number, { output }: StepFailure): JsonValue {
+export function outputOfFailure(ctx: RunContext, index: number, { output }: StepFailure): JsonValue {
   try {
     if (output !== null)
       assertOutputFits(
-        held,
+        ctx,
         index,
-        held.working(index, () => outputBytesOf(output, null)),
+        ctx.working(index, () => outputBytesOf(output, null)),
       );
     return output;
   } catch (error) {
@@ -81,8 +81,8 @@ export function setAsideInput(run: ClaimedRun): void {
  * Reads what the templates of a step name and this process does not have, once there is memory for it: earlier outputs, and the payload.
  * @throws StepFailure `out_of_memory`.
  */
-export async function readInputs(held: HeldRun, index: number): Promise<void> {
-  const { run, results, uses } = held;
+export async function readInputs(ctx: RunContext, index: number): Promise<void> {
+  const { run, results, uses } = ctx;
   // An approval shows what the step after it would do.
   const reading = run.steps[index]?.type === 'approval' ? [index, index + 1] : [index];
   const counts = new Map<number, number>();
@@ -105,14 +105,14 @@ export async function readInputs(held: HeldRun, index: number): Promise<void> {
   if (readsInput) heap += run.unread_input ?? 0;
   rendered += inputCount * (run.unread_input ?? 0);
   const bytes = heap + Math.min(rendered, 2 * maxRenderedTotal);
-  await reserve(held, bytes);
-  if (missing.length > 0) await readOutputs(held, missing, index);
-  if (readsInput) await readInput(held);
+  await reserve(ctx, bytes);
+  if (missing.length > 0) await readOutputs(ctx, missing, index);
+  if (readsInput) await readInput(ctx);
 }
 
 /** Reads some outputs, and with them the small ones that later steps read. */
-async function readOutputs(held: HeldRun, wanted: readonly number[], from: number): Promise<void> {
-  const { run, results, uses } = held;
+async function readOutputs(ctx: RunContext, wanted: readonly number[], from: number): Promise<void> {
+  const { run, results, uses } = ctx;
   const indexes = new Set(wanted);
   let kept = 0;
   for (const index of neededOutputs(run.steps, uses, results, from)) {
@@ -121,7 +121,7 @@ async function readOutputs(held: HeldRun, wanted: readonly number[], from: numbe
     kept += heapOfText(row.output_bytes);
     if (kept <= freeBytes) indexes.add(index);
   }
-  const { rows } = await held.read((tx) =>
+  const { rows } = await ctx.read((tx) =>
     tx.query<{ index: number; output: JsonValue; output_text: string | null }>(
       'load_outputs',
       'SELECT index, output, output_text FROM run_steps WHERE run_id = $1 AND index = ANY($2::int[])',
@@ -134,7 +134,7 @@ async function readOutputs(held: HeldRun, wanted: readonly number[], from: numbe
   }
 }
 
-async function readInput({ run, read }: HeldRun): Promise<void> {
+async function readInput({ run, read }: RunContext): Promise<void> {
   const { rows } = await read((tx) =>
     tx.query<Pick<ClaimedRun, 'payload' | 'context'>>('load_input', 'SELECT payload, context FROM runs WHERE id = $1', [
       run.id,
@@ -148,8 +148,8 @@ async function readInput({ run, read }: HeldRun): Promise<void> {
  * Lets go of what no step from `from` on reads, and of what is too large to keep until one does, and gives back its memory. What is read
  * again is written first.
  */
-export async function setAside(held: HeldRun, from: number): Promise<void> {
-  const { run, results, uses } = held;
+export async function setAside(ctx: RunContext, from: number): Promise<void> {
+  const { run, results, uses } = ctx;
   const needed = neededOutputs(run.steps, uses, results, from);
   const large: number[] = [];
   // Until the output of the step that has just ended is written, it is in memory, also when no step reads it.
@@ -164,37 +164,37 @@ export async function setAside(held: HeldRun, from: number): Promise<void> {
   // What keeps it from being written keeps the next step from it, too, and is dealt with there.
   const isWritten =
     (large.length === 0 && !mayBeUnwritten) ||
-    (await held.writes.catchUp().then(
+    (await ctx.writes.catchUp().then(
       () => true,
       () => false,
     ));
   for (const index of isWritten ? large : []) results.set(index, withoutOutput(results.get(index) as StepRow));
   setAsideInput(run);
   if (run.unread_input !== null) run.steps = stepsOf(run);
-  if (isWritten) held.memory.tryResize(0);
+  if (isWritten) ctx.memory.tryResize(0);
 }
 
 /** The state of a step, once there is memory for it; null when the claim brought it, or there is none. @throws StepFailure `out_of_memory`. */
-export async function readLargeState(held: HeldRun, row: StepRow | undefined): Promise<JsonObject | null> {
+export async function readLargeState(ctx: RunContext, row: StepRow | undefined): Promise<JsonObject | null> {
   if (row?.unread_state !== true) return null;
-  const { rows } = await held.read((tx) =>
+  const { rows } = await ctx.read((tx) =>
     tx.query<{ bytes: number | null }>(
       'measure_state',
       'SELECT octet_length(state::text) AS bytes FROM run_steps WHERE run_id = $1 AND index = $2',
-      [held.runId, row.index],
+      [ctx.runId, row.index],
     ),
   );
-  await reserve(held, heapOfText(rows[0]?.bytes ?? 0));
-  return readState(held, row.index);
+  await reserve(ctx, heapOfText(rows[0]?.bytes ?? 0));
+  return readState(ctx, row.index);
 }
 
 /** The state of a step as it was written last. */
-export async function readState(held: HeldRun, index: number): Promise<JsonObject | null> {
-  const { rows } = await held.read((tx) =>
+export async function readState(ctx: RunContext, index: number): Promise<JsonObject | null> {
+  const { rows } = await ctx.read((tx) =>
     tx.query<{ state: JsonObject | null }>(
       'load_state',
       'SELECT state FROM run_steps WHERE run_id = $1 AND index = $2',
-      [held.runId, index],
+      [ctx.runId, index],
     ),
   );
   return rows[0]?.state ?? null;
@@ -202,13 +202,13 @@ export async function readState(held: HeldRun, index: number): Promise<JsonObjec
 
 /** Reserves heap for what a step needs. Its place is another run's while it waits. @throws StepFailure `out_of_memory`. */
 export async function reserve(
-  { memory, place, signal }: HeldRun,
+  { memory, slot, signal }: RunContext,
   heapBytes: number,
   { retryable = true }: { retryable?: boolean } = {},
 ): Promise<void> {
   if (memory.tryResize(heapBytes)) return;
   try {
-    await place.outside(() => memory.resize(heapBytes, signal));
+    await slot.outside(() => memory.resize(heapBytes, signal));
   } catch (error) {
     if (!(error instanceof OutOfMemory)) throw error;
     throw new StepFailure(

@@ -150,7 +150,7 @@ export async function countProcessDeath(db: Database, { runId, fence, step }: Vi
 }
 
 /** What names the holder of a run in every write. */
-export interface Hold {
+export interface RunClaim {
   runId: string;
   fence: string;
 }
@@ -343,7 +343,7 @@ export function noteEnd(tx: Transaction, runId: string, { ends }: Pick<RunAdvanc
 }
 
 /** Moves a held run on past a step, or ends it: then no limit of its workflow changes before that is committed. @throws LeaseLost when somebody else has it. */
-export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advance: RunAdvance): Promise<void> {
+export async function advanceRun(tx: Transaction, { runId, fence }: RunClaim, advance: RunAdvance): Promise<void> {
   tx.changed(runRowsTopic(runId));
   noteEnd(tx, runId, advance);
   const { rowCount } = await tx.query(
@@ -364,7 +364,7 @@ export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advanc
  * Whether a run stands already where this would bring it, by a write of the same holder whose answer was lost. Locks the run first: whoever
  * wrote it may not be done.
  */
-export async function hasAdvanced(tx: Transaction, { runId, fence }: Hold, advance: RunAdvance): Promise<boolean> {
+export async function hasAdvanced(tx: Transaction, { runId, fence }: RunClaim, advance: RunAdvance): Promise<boolean> {
   await lockRuns(tx, [runId]);
   const { rows } = await tx.query(
     'has_advanced',
@@ -381,7 +381,7 @@ export async function hasAdvanced(tx: Transaction, { runId, fence }: Hold, advan
  * Whether a run waits already, by an earlier `suspendRun` of the same holder whose response was lost. Locks the run first, because that
  * write is possibly not committed yet. A run that `repairRuns` has freed has a count of lost leases.
  */
-export async function isSuspended(tx: Transaction, { runId, fence }: Hold): Promise<boolean> {
+export async function isSuspended(tx: Transaction, { runId, fence }: RunClaim): Promise<boolean> {
   await lockRuns(tx, [runId]);
   const { rows } = await tx.query(
     'is_suspended',
@@ -394,7 +394,7 @@ export async function isSuspended(tx: Transaction, { runId, fence }: Hold): Prom
 /** Whether a step has this state already, by a write of the same holder whose answer was lost. Locks the run first, because that write may not be committed yet. */
 export async function isStepState(
   tx: Transaction,
-  { runId, fence }: Hold,
+  { runId, fence }: RunClaim,
   index: number,
   state: JsonObject,
 ): Promise<boolean> {
@@ -452,7 +452,7 @@ const suspendText = `UPDATE runs SET holder_id = NULL, lost_leases = 0,
      WHERE id = $1 AND fence = $2 AND status = 'running' AND next_step = $6 RETURNING wake_count`;
 
 const suspendValues = (
-  { runId, fence }: Hold,
+  { runId, fence }: RunClaim,
   { wake_count: wakeCount }: Pick<ClaimedRun, 'wake_count'>,
   { step, status, wakeInSeconds }: SuspendedUntil,
 ) => [runId, fence, status, wakeInSeconds, wakeCount, step];
@@ -460,14 +460,14 @@ const suspendValues = (
 /** Lets a held run wait without a worker; fails the transaction, as `isAssertionFailed` knows, when `suspendRun` would do more or less. */
 export async function suspendAtOnce(
   tx: Transaction,
-  hold: Hold,
+  claim: RunClaim,
   claimed: Pick<ClaimedRun, 'wake_count'>,
   until: SuspendedUntil,
 ): Promise<void> {
   await tx.query(
     'suspend_run_at_once',
     `WITH suspended AS (${suspendText}) SELECT ${assertedText('count(*) FILTER (WHERE wake_count = $5) = 1')} FROM suspended`,
-    suspendValues(hold, claimed, until),
+    suspendValues(claim, claimed, until),
   );
 }
 
@@ -478,14 +478,14 @@ export async function suspendAtOnce(
  */
 export async function suspendRun(
   tx: Transaction,
-  hold: Hold,
+  claim: RunClaim,
   claimed: Pick<ClaimedRun, 'tenant_id' | 'wake_count'>,
   until: SuspendedUntil,
 ): Promise<void> {
   const { rows } = await tx.query<{ wake_count: number }>(
     'suspend_run',
     suspendText,
-    suspendValues(hold, claimed, until),
+    suspendValues(claim, claimed, until),
   );
   const row = rows[0];
   if (row === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');
@@ -495,7 +495,7 @@ export async function suspendRun(
 /** Lets a held run go at once, for another worker to take, or after a wait; its holder, whose renewal may be on the way, holds it no more. @throws LeaseLost when somebody else has it. */
 export async function releaseRun(
   tx: Transaction,
-  { runId, fence }: Hold,
+  { runId, fence }: RunClaim,
   tenantId: string,
   afterSeconds: number,
   { isUnstarted = false }: { isUnstarted?: boolean } = {},

@@ -8,7 +8,7 @@ import { StepFailure } from '../failure.ts';
 import { runTopic } from '../queue/wake-runs.ts';
 import type { StepWait } from '../schema.ts';
 import type { StepOutcome } from '../steps/outcome.ts';
-import type { EngineDependencies, HeldRun } from './run-context.ts';
+import type { EngineDependencies, RunContext } from './run-context.ts';
 import { lockLimits } from './run-rows.ts';
 import { isSuspended, stepUnderWay, suspendAtOnce, suspendRun, writeStep } from './store.ts';
 
@@ -19,23 +19,23 @@ import { isSuspended, stepUnderWay, suspendAtOnce, suspendRun, writeStep } from 
  */
 export async function suspend(
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   index: number,
   outcome: Extract<StepOutcome, { kind: 'waiting' }>,
 ): Promise<StepFailure | null> {
-  const { run } = held;
+  const { run } = ctx;
   const { attempt, state, wakeInSeconds } = outcome;
   const status = isForApproval(outcome) ? 'waiting_approval' : 'running';
   const until = { step: index, status, wakeInSeconds } as const;
   const writeWait = (tx: Transaction, wait: StepWait) =>
-    writeStep(tx, held, stepUnderWay(index, attempt, { status, wait, state }));
+    writeStep(tx, ctx, stepUnderWay(index, attempt, { status, wait, state }));
   let tries = 0;
   const write = async (tx: Transaction): Promise<void> => {
     tries += 1;
     if (status === 'waiting_approval') tx.changed(runTopic(run.id));
     if (tries === 1 && outcome.for === 'command') {
       const statements = [
-        suspendAtOnce(tx, held, run, until),
+        suspendAtOnce(tx, ctx, run, until),
         deps.nodes.dispatchPipelined(tx, commandRequest(outcome)),
         writeWait(tx, { kind: 'node_command', commandId: outcome.request.id }),
       ];
@@ -45,20 +45,20 @@ export async function suspend(
     }
     // Lock order: the limits of the child run's workflow come before the run.
     if (outcome.for === 'child') await lockLimits(tx, outcome.request.workflowId);
-    if (tries > 1 && (await isSuspended(tx, held))) {
+    if (tries > 1 && (await isSuspended(tx, ctx))) {
       // The commit succeeded, but its acknowledgement was lost, and with it the event that delivers the command.
       if (outcome.for === 'command') await deps.nodes.takeBack(tx, outcome.request.nodeId, outcome.request.id);
       return;
     }
-    const [, wait] = await Promise.all([suspendRun(tx, held, run, until), create(tx, deps, held, outcome)]);
+    const [, wait] = await Promise.all([suspendRun(tx, ctx, run, until), create(tx, deps, ctx, outcome)]);
     await writeWait(tx, wait);
   };
   // A read-only command can be sent again, so its commit need not wait for the disk.
   const durable = outcome.for !== 'command' || outcome.request.command.acts;
   try {
-    await held.write(write, durable).catch((error: unknown) => {
+    await ctx.write(write, durable).catch((error: unknown) => {
       // The second try waits for each result, and finds the reason.
-      if (isAssertionFailed(error)) return held.write(write, durable);
+      if (isAssertionFailed(error)) return ctx.write(write, durable);
       throw error;
     });
   } catch (error) {
@@ -72,14 +72,14 @@ const isForApproval = (waiting: Waiting): boolean =>
   waiting.for === 'approval' || (waiting.for === 'open' && waiting.wait.kind === 'approval');
 
 /** Creates what a step waits for, unless it exists. @throws StepFailure when the node or the workflow cannot be used. */
-async function create(tx: Transaction, deps: EngineDependencies, held: HeldRun, waiting: Waiting): Promise<StepWait> {
+async function create(tx: Transaction, deps: EngineDependencies, ctx: RunContext, waiting: Waiting): Promise<StepWait> {
   switch (waiting.for) {
     case 'command':
       return { kind: 'node_command', commandId: await sendCommand(tx, deps.nodes, waiting) };
     case 'approval':
       return { kind: 'approval', approvalId: await deps.approvals.create(tx, waiting.request) };
     case 'child':
-      return { kind: 'run', runId: await startChildRun(tx, deps, held, waiting) };
+      return { kind: 'run', runId: await startChildRun(tx, deps, ctx, waiting) };
     case 'open':
       return waiting.wait;
   }

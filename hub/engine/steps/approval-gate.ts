@@ -5,7 +5,7 @@ import { hashOf } from '../calls/call.ts';
 import type { ApprovalWait, CallSite, OpenWait } from '../calls/call.ts';
 import { StepFailure } from '../failure.ts';
 import type { Approval, NewApproval } from '../ports.ts';
-import type { EngineDependencies, HeldRun } from '../runs/run-context.ts';
+import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
 
 /** The terms of an approval that names no approvers. */
 export const openApproval = { approvers: [], required: 1, escalateAfterSeconds: undefined, escalateTo: [] };
@@ -39,13 +39,13 @@ function assertReadable(request: JsonObject, text: string): void {
  * @throws StepFailure `approval_too_large`.
  */
 export function askApproval(
-  held: HeldRun,
+  ctx: RunContext,
   site: CallSite,
   approval: Omit<NewApproval, 'tenantId' | 'runId' | 'stepIndex' | 'attempt' | 'call' | 'requestHash'> & {
     requestHash?: string;
   },
 ): ApprovalWait {
-  const { run } = held;
+  const { run } = ctx;
   const { index: stepIndex, attempt, call } = site;
   const text = canonicalJson(approval.request);
   assertReadable(approval.request, text);
@@ -68,10 +68,10 @@ export function askApproval(
 /** The approval of a call once it was given; the wait for it while it is open; null when it was never asked for. @throws StepFailure when it was refused or came too late. */
 export async function settledApproval(
   deps: Pick<EngineDependencies, 'approvals'>,
-  held: HeldRun,
+  ctx: RunContext,
   site: CallSite,
 ): Promise<{ row: Approval } | OpenWait | null> {
-  const row = await held.read((tx) => deps.approvals.find(tx, held.runId, site.index, site.attempt, site.call));
+  const row = await ctx.read((tx) => deps.approvals.find(tx, ctx.runId, site.index, site.attempt, site.call));
   if (row === null) return null;
   if (row.status === 'pending')
     return {

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../../shared/json.ts';
 import type { TemplateScope } from '../../../shared/template.ts';
-import type { HeldRun } from '../runs/run-context.ts';
+import type { RunContext } from '../runs/run-context.ts';
 
 /** What the templates of a step can read: the run's input, and what earlier steps left. */
-export function scopeOf(held: HeldRun, index: number, now = new Date()): TemplateScope {
-  const { run, results } = held;
+export function scopeOf(ctx: RunContext, index: number, now = new Date()): TemplateScope {
+  const { run, results } = ctx;
   const steps: JsonObject = {};
   let last: JsonObject = { output: null, outputText: '' };
   for (let earlier = 0; earlier < index; earlier += 1) {

@@ -1,13 +1,13 @@
 import { UnstorableError, jsonLength, toStorableJson } from '../../../shared/json.ts';
 import type { JsonValue } from '../../../shared/json.ts';
-import type { HeldRun } from '../runs/run-context.ts';
+import type { RunContext } from '../runs/run-context.ts';
 
 /** What the input of a step may take up, as JSON in UTF-8, to be kept for people to read. */
 export const maxInputBytes = 64 * 1024;
 
 /** Keeps what a step is called with, its templates filled in; the engine itself never reads it again. */
-export function noteInput(held: HeldRun, index: number, input: JsonValue): void {
-  held.called = { index, text: held.working(index, () => textOf(input)) };
+export function noteInput(ctx: RunContext, index: number, input: JsonValue): void {
+  ctx.called = { index, text: ctx.working(index, () => textOf(input)) };
 }
 
 function textOf(input: JsonValue): string | null {

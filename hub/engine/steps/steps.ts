@@ -7,7 +7,7 @@ import { runAgentStep } from '../agent/agent-step.ts';
 import type { CallOutcome, CallSite } from '../calls/call.ts';
 import { askOnce, assertGranted, assertNotInDoubt, beginCall, resumeCall, skillOf } from '../calls/skill-call.ts';
 import { StepFailure } from '../failure.ts';
-import type { EngineDependencies, HeldRun } from '../runs/run-context.ts';
+import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
 import { readInputs, reserve } from '../runs/run-outputs.ts';
 import type { StepRow } from '../runs/store.ts';
 import { isSkillRun } from '../skills/skill-run.ts';
@@ -18,9 +18,9 @@ import { scopeOf } from './scope.ts';
 import { noteInput } from './step-input.ts';
 
 /** Visits a step: begins it, or goes on where it waited or was left by a worker that died. */
-export async function runStep(deps: EngineDependencies, held: HeldRun, index: number): Promise<StepOutcome> {
-  const step = held.run.steps[index] as Step;
-  const row = held.results.get(index);
+export async function runStep(deps: EngineDependencies, ctx: RunContext, index: number): Promise<StepOutcome> {
+  const step = ctx.run.steps[index] as Step;
+  const row = ctx.results.get(index);
   const attempt =
     row === undefined || row.status === 'pending' ? 1 : row.wait?.kind === 'retry' ? row.attempts + 1 : row.attempts;
   const isNew = row === undefined || row.status === 'pending';
@@ -29,19 +29,19 @@ export async function runStep(deps: EngineDependencies, held: HeldRun, index: nu
   try {
     // A result of a node or a child run needs no templates. `resumeCall` reserves memory for the result.
     const hasAnswer = row?.wait?.kind === 'node_command' || row?.wait?.kind === 'run';
-    if (step.type === 'agent' || !hasAnswer) await readInputs(held, index);
+    if (step.type === 'agent' || !hasAnswer) await readInputs(ctx, index);
     if (
       step.when !== undefined &&
       attempt === 1 &&
       (isNew || row.wait?.kind === 'delay') &&
-      !held.working(index, () => isTruthy(renderTemplates(step.when as string, scopeOf(held, index))))
+      !ctx.working(index, () => isTruthy(renderTemplates(step.when as string, scopeOf(ctx, index))))
     )
       return { kind: 'skipped', attempt: 0 };
-    if (step.type === 'agent' && !held.run.entitlements.ai_agent) throw notEntitled('an agent step', 'ai_agent');
-    if (step.type === 'agent') assertGranted(held, 'ai.invoke', {});
-    if (step.type === 'agent') return await runAgentStep(deps, held, index, step, attempt, row);
-    if (step.type === 'approval') return await runApprovalStep(deps, held, index, step, attempt, row);
-    return withAttempt(await runSkillStep(deps, held, index, step, attempt, row), attempt);
+    if (step.type === 'agent' && !ctx.run.entitlements.ai_agent) throw notEntitled('an agent step', 'ai_agent');
+    if (step.type === 'agent') assertGranted(ctx, 'ai.invoke', {});
+    if (step.type === 'agent') return await runAgentStep(deps, ctx, index, step, attempt, row);
+    if (step.type === 'approval') return await runApprovalStep(deps, ctx, index, step, attempt, row);
+    return withAttempt(await runSkillStep(deps, ctx, index, step, attempt, row), attempt);
   } catch (error) {
     // The try that failed must be known to whoever counts tries.
     if (error instanceof Error && !('attempt' in error)) Object.assign(error, { attempt });
@@ -108,7 +108,7 @@ function renderCall(step: SkillStep, scope: TemplateScope): JsonValue {
 
 async function runSkillStep(
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   index: number,
   step: SkillStep,
   attempt: number,
@@ -124,25 +124,25 @@ async function runSkillStep(
     timeoutSeconds: step.timeoutSeconds,
     state: () => null,
     // A retry would repeat what the step has waited for.
-    reserve: (heapBytes) => reserve(held, heapBytes, { retryable: false }),
+    reserve: (heapBytes) => reserve(ctx, heapBytes, { retryable: false }),
   };
-  const missing = skill.requires.find((entitlement) => !held.run.entitlements[entitlement]);
+  const missing = skill.requires.find((entitlement) => !ctx.run.entitlements[entitlement]);
   if (missing !== undefined) throw notEntitled(skill.id, missing);
   const begin = async () => {
-    const approved = await approvedBefore(deps, held, index);
-    const [rendered, isAsShown] = held.working(index, () => {
-      const call = inputOf(held, step, () => scopeOf(held, index, approved?.at));
+    const approved = await approvedBefore(deps, ctx, index);
+    const [rendered, isAsShown] = ctx.working(index, () => {
+      const call = inputOf(ctx, step, () => scopeOf(ctx, index, approved?.at));
       return [
         call,
         approved === null || approved.skillId !== skill.id || canonicalJson(approved.input) === canonicalJson(call),
       ];
     });
-    noteInput(held, index, rendered);
+    noteInput(ctx, index, rendered);
     if (approved !== null && !isAsShown) {
       const request = { skillId: skill.id, input: toStorableJson(rendered) };
       const title = `${step.name ?? skill.title} (changed)`.slice(0, 500);
-      return askOnce(deps, held, site, skill, () =>
-        askApproval(held, site, {
+      return askOnce(deps, ctx, site, skill, () =>
+        askApproval(ctx, site, {
           ...approved.terms,
           kind: 'step',
           title,
@@ -152,26 +152,26 @@ async function runSkillStep(
         }),
       );
     }
-    return beginCall(deps, held, approved === null ? site : { ...site, approval: approved.row }, skill, rendered);
+    return beginCall(deps, ctx, approved === null ? site : { ...site, approval: approved.row }, skill, rendered);
   };
   if (row === undefined || row.status === 'pending' || row.wait?.kind === 'retry' || row.wait?.kind === 'delay')
     return begin();
-  if (row.wait !== null) return resumeCall(deps, held, site, skill, row.wait, begin);
+  if (row.wait !== null) return resumeCall(deps, ctx, site, skill, row.wait, begin);
   // A worker died in this step; what may be done now depends on what the step does to the world.
-  await assertNotInDoubt(held, site, skill);
+  await assertNotInDoubt(ctx, site, skill);
   return begin();
 }
 
 /** What a skill step is called with: of a skill's own call what came with it, as it stands. */
-const inputOf = (held: HeldRun, step: SkillStep, scope: () => TemplateScope): JsonValue =>
-  isSkillRun(held.run) ? callOf(step).input : renderCall(step, scope());
+const inputOf = (ctx: RunContext, step: SkillStep, scope: () => TemplateScope): JsonValue =>
+  isSkillRun(ctx.run) ? callOf(step).input : renderCall(step, scope());
 
 type ApprovalStep = Extract<Step, { type: 'approval' }>;
 
 /** An approval step shows, and binds, what the step after it would do, as far as that is known. */
 async function runApprovalStep(
   deps: EngineDependencies,
-  held: HeldRun,
+  ctx: RunContext,
   index: number,
   step: ApprovalStep,
   attempt: number,
@@ -185,9 +185,9 @@ async function runApprovalStep(
     label: step.name,
     timeoutSeconds: undefined,
     state: () => null,
-    reserve: (heapBytes) => reserve(held, heapBytes),
+    reserve: (heapBytes) => reserve(ctx, heapBytes),
   };
-  const settled = row?.wait?.kind === 'approval' ? await settledApproval(deps, held, site) : null;
+  const settled = row?.wait?.kind === 'approval' ? await settledApproval(deps, ctx, site) : null;
   if (settled !== null && 'row' in settled) {
     const { decidedBy, decider, decidedAt, note } = settled.row;
     return {
@@ -206,13 +206,13 @@ async function runApprovalStep(
     };
   }
   if (settled !== null) return { ...settled, attempt, state: null };
-  const scope = scopeOf(held, index);
-  const { title, message, next } = held.working(index, () => ({
+  const scope = scopeOf(ctx, index);
+  const { title, message, next } = ctx.working(index, () => ({
     title: String(renderTemplates(step.title, scope)).slice(0, 500),
     message: String(renderTemplates(step.message, scope)).slice(0, 20_000),
-    next: boundNext(held, index),
+    next: boundNext(ctx, index),
   }));
-  noteInput(held, index, { title, message });
+  noteInput(ctx, index, { title, message });
   const approval = {
     kind: 'step' as const,
     title,
@@ -225,20 +225,20 @@ async function runApprovalStep(
     escalateAfterSeconds: step.escalateAfterSeconds,
     escalateTo: step.escalateTo ?? [],
   };
-  return { ...held.working(index, () => askApproval(held, site, approval)), attempt, state: null };
+  return { ...ctx.working(index, () => askApproval(ctx, site, approval)), attempt, state: null };
 }
 
 /** What the step after an approval would do; null when that depends on the approval itself, or can't be told yet. */
-function boundNext(held: HeldRun, index: number): { skillId: string; input: JsonValue; at: string } | null {
-  const step = held.run.steps[index + 1];
+function boundNext(ctx: RunContext, index: number): { skillId: string; input: JsonValue; at: string } | null {
+  const step = ctx.run.steps[index + 1];
   if (step === undefined || step.type === 'agent' || step.type === 'approval') return null;
   const at = new Date();
   // To the step after it, the last result is that of the approval, which there is not yet.
-  const { last: _unknown, ...scope } = scopeOf(held, index + 1, at);
+  const { last: _unknown, ...scope } = scopeOf(ctx, index + 1, at);
   try {
     return {
       skillId: callOf(step).skillId,
-      input: toStorableJson(inputOf(held, step, () => scope as TemplateScope)),
+      input: toStorableJson(inputOf(ctx, step, () => scope as TemplateScope)),
       at: at.toISOString(),
     };
   } catch (error) {
@@ -248,11 +248,11 @@ function boundNext(held: HeldRun, index: number): { skillId: string; input: Json
 }
 
 /** What the approval step just before this one showed of it; null when there is none, or it showed nothing. */
-async function approvedBefore(deps: EngineDependencies, held: HeldRun, index: number) {
-  const before = held.run.steps[index - 1];
-  const result = held.results.get(index - 1);
+async function approvedBefore(deps: EngineDependencies, ctx: RunContext, index: number) {
+  const before = ctx.run.steps[index - 1];
+  const result = ctx.results.get(index - 1);
   if (before?.type !== 'approval' || result?.status !== 'succeeded') return null;
-  const row = await held.read((tx) => deps.approvals.find(tx, held.runId, index - 1, result.attempts, 0));
+  const row = await ctx.read((tx) => deps.approvals.find(tx, ctx.runId, index - 1, result.attempts, 0));
   const next = row?.request['next'];
   if (row === null || typeof next !== 'object' || next === null || Array.isArray(next)) return null;
   const { skillId, input, at } = next;
