@@ -10,7 +10,15 @@ import { writeSunk } from '../calls/row-sink.ts';
 import { assertNotInDoubt, beginCall, resumeCall } from '../calls/skill-call.ts';
 import { isInDoubt, LeaseLost, StepFailure, toStepFailure } from '../failure.ts';
 import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
-import { assertOutputFits, outputBytesOf, readLargeState, readState, reserve, setAside } from '../runs/run-outputs.ts';
+import {
+  otherOutputBytesOf,
+  outputBytesOf,
+  readLargeState,
+  readState,
+  refuseOutput,
+  reserve,
+  setAside,
+} from '../runs/run-outputs.ts';
 import { noteRunAuthors } from '../runs/run-people.ts';
 import { advanceRun, isStepState, secondsSince, stepUnderWay, writeReceipt, writeStep } from '../runs/store.ts';
 import type { StepRow } from '../runs/store.ts';
@@ -313,7 +321,8 @@ class AgentLoop {
       const json = toJson(this.#state);
       return { state: json, bytes: outputBytesOf(json, null), heap: heapOf(json) };
     });
-    assertOutputFits(this.#ctx, this.#index, bytes);
+    const refusal = refuseOutput(otherOutputBytesOf(this.#ctx, this.#index), bytes);
+    if (refusal !== null) throw refusal;
     this.#stateHeap = heap;
     let tries = 0;
     await this.#ctx.write(async (tx) => {

@@ -11,70 +11,71 @@ import type { SunkRow } from '../skill.ts';
 import { attemptStartText, noteEnd } from './store.ts';
 import type { CallKey, CalledWith, RunClaim, Intent, RunAdvance, StepRecord } from './store.ts';
 
-/** Over 300 lines: the statements of one transaction, and the two ways to send them, are checked side by side. */
-
-/** A step that is over, or about to reach out, and when it was worked on, by `performance.now()`. */
+/** A step that has ended, or that is about to make a call with an effect. Times are by `performance.now()`. */
 export interface DoneStep {
   record: StepRecord;
   called: CalledWith | null;
   beganAt: number;
   endedAt: number;
   rows: readonly SunkRow[];
-  /** The call that it completes, if that reached out. */
+  /** The call whose intent the step completes; null for a call without an effect. */
   receipt: CallKey | null;
 }
 
-/** What became of a run since it was last written. */
+/** The progress of a run since its last write. */
 export interface Progress extends RunClaim {
   workflowId: string;
   advance: RunAdvance;
   steps: readonly DoneStep[];
-  /** Calls that are about to reach out, once this is committed. */
+  /** Intents of the calls with an effect that follow the commit. */
   intents: readonly Intent[];
-  /** Whether its commit waits for the disk. */
+  /** Whether the commit waits until the data is on disk. */
   durable: boolean;
 }
 
 interface Item {
   progress: Progress;
-  /** Its steps, as JSON without the times that are known only when they are written. */
+  /** The steps as JSON, without the times, which are relative to the write. */
   texts: string[];
 }
 
-/** Others wait for the ends of runs of these workflows, or may: whoever can wait for their lines has to write those. */
-class Lined extends Error {
+/**
+ * Runs of these workflows may wait for the end of a run. A batch does not wait for the locks of concurrency queues, so such an end is
+ * written in a transaction of its own.
+ */
+class QueuedRunsWait extends Error {
   readonly workflowIds: readonly string[];
   constructor(workflowIds: readonly string[]) {
-    super('others wait for the end of a run');
+    super('other runs wait for the end of a run');
     this.workflowIds = workflowIds;
   }
 }
 
-/** For how long the ends of a workflow's runs are written by themselves after somebody waited for one, in milliseconds. */
-const linedMs = 5_000;
+/** After a `QueuedRunsWait`, ends of runs of the workflow are not batched for this time, in milliseconds. */
+const unbatchedMs = 5_000;
 
 /**
- * Writes what became of runs, of many of one workspace in one transaction. It waits for no lock: a run that is locked it leaves to its
- * caller, and so each whose end others wait for.
+ * Writes the progress of the runs of a workspace in batches, one transaction each. A batch waits for no lock. It does not write a run
+ * that another transaction has locked, nor the end of a run for which other runs may wait. Their callers write those.
  */
 export class ProgressWriter {
   readonly #batches: Batches<Item, boolean>;
-  /** Workflows for the ends of whose runs others wait. */
-  readonly #lined = new LRUCache<string, true>({ max: 10_000, ttl: linedMs });
+  /** Workflows whose ends of runs are not batched for now. */
+  readonly #unbatched = new LRUCache<string, true>({ max: 10_000, ttl: unbatchedMs });
 
   constructor(db: Database) {
     this.#batches = new Batches({
-      flush: (tenantId, items) => writeAll(db, tenantId, items, (workflowId) => this.#lined.set(workflowId, true)),
+      flush: (tenantId, items) => writeAll(db, tenantId, items, (workflowId) => this.#unbatched.set(workflowId, true)),
       bytesOf: ({ texts }) => texts.reduce((sum, text) => sum + text.length, 0),
     });
   }
 
   /**
-   * Resolves once all of it is committed; to false when nothing of it is.
-   * @throws DatabaseOutage, when it may be written all the same; whatever else keeps it from being written.
+   * Resolves to true when all of the progress is committed, and to false when nothing of it is written.
+   * @throws DatabaseOutage when it is unknown whether the progress is written; other errors when it is not.
    */
   async write(tenantId: string, progress: Progress): Promise<boolean> {
-    if (progress.advance.ends !== null && this.#lined.has(progress.workflowId)) return false;
+    if (progress.advance.ends !== null && this.#unbatched.has(progress.workflowId)) return false;
     const texts = progress.steps.map(({ record, called }) => {
       const { wait, state, output, error } = record;
       const input = called?.index === record.index ? called : null;
@@ -84,41 +85,41 @@ export class ProgressWriter {
   }
 }
 
-/** Writes those that it can; answers which. */
+/** Writes the items that it can. Returns for each item whether it is written. */
 async function writeAll(
   db: Database,
   tenantId: string,
   items: readonly Item[],
-  onLined: (workflowId: string) => void,
+  onQueuedRuns: (workflowId: string) => void,
 ): Promise<boolean[]> {
-  const lined: string[] = [];
+  const unbatched: string[] = [];
   for (;;) {
     const rest = items.filter(
-      ({ progress: { advance, workflowId } }) => advance.ends === null || !lined.includes(workflowId),
+      ({ progress: { advance, workflowId } }) => advance.ends === null || !unbatched.includes(workflowId),
     );
     try {
       const written = rest.length === 0 ? new Set<string>() : await writeTogether(db, tenantId, rest);
       return items.map((item) => rest.includes(item) && written.has(item.progress.runId));
     } catch (error) {
-      if (!(error instanceof Lined)) throw error;
-      for (const workflowId of error.workflowIds) onLined(workflowId);
-      lined.push(...error.workflowIds);
+      if (!(error instanceof QueuedRunsWait)) throw error;
+      for (const workflowId of error.workflowIds) onQueuedRuns(workflowId);
+      unbatched.push(...error.workflowIds);
     }
   }
 }
 
-/** Answers which runs were written: those that are still their writers' and that nobody holds. @throws Lined when nothing was. */
+/** Returns the ids of the runs that were written: those with the given fence token that no transaction has locked. @throws QueuedRunsWait when nothing was written. */
 async function writeTogether(db: Database, tenantId: string, items: readonly Item[]): Promise<Set<string>> {
   try {
-    return await writeAtOnce(db, tenantId, items);
+    return await writePipelined(db, tenantId, items);
   } catch (error) {
     if (!isAssertionFailed(error)) throw error;
-    return writeThoseThatCan(db, tenantId, items);
+    return writeUnblocked(db, tenantId, items);
   }
 }
 
-/** Writes all in one round trip. @throws what `isAssertionFailed` knows when one of them can't be, or others may wait for its end. */
-function writeAtOnce(db: Database, tenantId: string, items: readonly Item[]): Promise<Set<string>> {
+/** Writes all items in one round trip. @throws an error that `isAssertionFailed` recognises when one item cannot be written, or other runs may wait for its end. */
+function writePipelined(db: Database, tenantId: string, items: readonly Item[]): Promise<Set<string>> {
   const all = items.map(({ progress }) => progress);
   return db.workspace(
     tenantId,
@@ -134,7 +135,11 @@ function writeAtOnce(db: Database, tenantId: string, items: readonly Item[]): Pr
       const ended = endedWorkflows(all);
       if (ended.length > 0)
         writes.push(
-          tx.query('assert_no_lines', `SELECT ${assertedText(`NOT EXISTS (${linesText})`)}`, linesOf(tenantId, ended)),
+          tx.query(
+            'assert_no_lines',
+            `SELECT ${assertedText(`NOT EXISTS (${workflowsWithQueueText})`)}`,
+            queueValues(tenantId, ended),
+          ),
         );
       commitBehind(tx);
       await Promise.all(writes);
@@ -144,27 +149,27 @@ function writeAtOnce(db: Database, tenantId: string, items: readonly Item[]): Pr
   );
 }
 
-/** Looks first which can be written, and for whose ends others wait. */
-function writeThoseThatCan(db: Database, tenantId: string, items: readonly Item[]): Promise<Set<string>> {
+/** Finds the items that can be written first, and writes only those. @throws QueuedRunsWait when nothing was written. */
+function writeUnblocked(db: Database, tenantId: string, items: readonly Item[]): Promise<Set<string>> {
   return db.workspace(
     tenantId,
     async (tx) => {
       const all = items.map(({ progress }) => progress);
-      // These are left to their callers, who find out by themselves what stands against the call.
+      // Another worker wrote the intents of these runs. Their callers find the reason.
       const declared = await findDeclared(tx, all);
-      const advanced = await advanceThoseThatCan(
+      const advanced = await advanceUnlocked(
         tx,
         all.filter(({ runId }) => !declared.has(runId)),
       );
-      // Nothing more is sent of the others: even the reference of a step to its run would wait for whoever has that locked.
-      const mine = items.filter(({ progress }) => advanced.has(progress.runId));
-      if (mine.length === 0) return advanced;
-      const ended = endedWorkflows(mine.map(({ progress }) => progress));
+      // The steps of locked runs are not written: the foreign key of a step would wait for the lock of its run.
+      const unlocked = items.filter(({ progress }) => advanced.has(progress.runId));
+      if (unlocked.length === 0) return advanced;
+      const ended = endedWorkflows(unlocked.map(({ progress }) => progress));
       const [waitedFor] = await Promise.all([
-        ended.length === 0 ? [] : findLines(tx, tenantId, ended),
-        ...writesOf(tx, tenantId, mine),
+        ended.length === 0 ? [] : findWorkflowsWithQueue(tx, tenantId, ended),
+        ...writesOf(tx, tenantId, unlocked),
       ]);
-      if (waitedFor.length > 0) throw new Lined(waitedFor);
+      if (waitedFor.length > 0) throw new QueuedRunsWait(waitedFor);
       return advanced;
     },
     { durable: items.some(({ progress }) => progress.durable) },
@@ -175,7 +180,7 @@ const endedWorkflows = (all: readonly Progress[]) => [
   ...new Set(all.flatMap(({ advance, workflowId }) => (advance.ends === null ? [] : [workflowId]))),
 ];
 
-/** What is written of runs that are moved on, one behind the other without waiting. */
+/** The pipelined statements that follow the update of the runs. */
 function writesOf(tx: Transaction, tenantId: string, items: readonly Item[]): Promise<unknown>[] {
   noteWorkspaceChange(tx, tenantId);
   for (const { progress } of items) {
@@ -202,9 +207,9 @@ function writesOf(tx: Transaction, tenantId: string, items: readonly Item[]): Pr
 }
 
 /**
- * Moves held runs on, or ends them: then no limit of their workflows changes before that is committed. It leaves the planner no choice
- * but to find them by their ids: a plan that was made while there were few would else read all of a workspace.
- * @param answer the statement's end, which says what became of `advanced`.
+ * Moves runs to their next step, or ends them. The end of a run locks the limits of its workflow against changes until the commit. The
+ * statement can find the runs only by their ids: a plan made while there were few runs would otherwise read all runs of a workspace.
+ * @param answer the end of the statement, which returns the result of `advanced`.
  */
 const advanceText = (answer: string) => `WITH given AS MATERIALIZED (
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, fence bigint, from_step int, next_step int, ends text, error jsonb)
@@ -232,16 +237,16 @@ const advancesOf = (all: readonly Progress[]) =>
     })),
   );
 
-/** Answers which runs it could move on. @throws Lined */
-async function advanceThoseThatCan(tx: Transaction, all: readonly Progress[]): Promise<Set<string>> {
+/** Returns the ids of the runs that it moved to their next step or ended. @throws QueuedRunsWait */
+async function advanceUnlocked(tx: Transaction, all: readonly Progress[]): Promise<Set<string>> {
   const { rows } = await tx.query<{ id: string; workflow_id: string; is_free: boolean }>(
     'advance_runs',
     advanceText('SELECT id, workflow_id, is_free FROM advanced'),
     [advancesOf(all)],
   );
-  // Somebody changes their limits, and looks whether anybody is to follow.
-  const judged = rows.flatMap(({ workflow_id: workflowId, is_free: isFree }) => (isFree ? [] : [workflowId]));
-  if (judged.length > 0) throw new Lined([...new Set(judged)]);
+  // Another transaction changes the limits of these workflows, and looks for runs that can start.
+  const changing = rows.flatMap(({ workflow_id: workflowId, is_free: isFree }) => (isFree ? [] : [workflowId]));
+  if (changing.length > 0) throw new QueuedRunsWait([...new Set(changing)]);
   return new Set(rows.map(({ id }) => id));
 }
 
@@ -281,8 +286,8 @@ async function writeReceipts(tx: Transaction, receipts: readonly CallKey[]): Pro
 }
 
 /**
- * Enters intents into the effects ledger; those of `keyed` calls may be there already. Fails the transaction, as `isAssertionFailed` knows, when that of a `once`
- * call is.
+ * Inserts intents into the effects ledger. The intent of a `keyed` call may exist already. Fails the transaction, as `isAssertionFailed`
+ * recognises, when the intent of a `once` call exists.
  */
 async function writeIntents(tx: Transaction, tenantId: string, intents: readonly Intent[]): Promise<void> {
   if (intents.length === 0) return;
@@ -298,7 +303,7 @@ async function writeIntents(tx: Transaction, tenantId: string, intents: readonly
   );
 }
 
-/** Of runs that are about to make `once` calls, those of which the intent is there already: another worker wrote it. */
+/** Of runs that are about to make a `once` call, those whose intent exists because another worker wrote it. */
 async function findDeclared(tx: Transaction, all: readonly Progress[]): Promise<Set<string>> {
   const once = all.flatMap(({ intents }) => intents.filter(({ kind }) => kind === 'once'));
   if (once.length === 0) return new Set();
@@ -312,17 +317,25 @@ async function findDeclared(tx: Transaction, all: readonly Progress[]): Promise<
 }
 
 /**
- * Of workflows whose runs end, those for whose ends others may wait: some stand in line, or a limit holds by which somebody may be about
- * to. A statement later than that which took the locks, so that it sees the limits of whoever had a lock before.
+ * Of workflows whose runs end, those with runs that may wait for the end: queued runs, or a limit by which a run may be about to wait.
+ * The statement follows the one that acquired the locks, so that it sees the limits that an earlier holder of a lock wrote.
  */
-async function findLines(tx: Transaction, tenantId: string, workflowIds: readonly string[]): Promise<string[]> {
-  const { rows } = await tx.query<{ id: string }>('find_lines', linesText, linesOf(tenantId, workflowIds));
+async function findWorkflowsWithQueue(
+  tx: Transaction,
+  tenantId: string,
+  workflowIds: readonly string[],
+): Promise<string[]> {
+  const { rows } = await tx.query<{ id: string }>(
+    'find_lines',
+    workflowsWithQueueText,
+    queueValues(tenantId, workflowIds),
+  );
   return rows.map(({ id }) => id);
 }
 
-const linesText = `SELECT g.id FROM (SELECT value::uuid AS id FROM jsonb_array_elements_text($2::jsonb)) g
+const workflowsWithQueueText = `SELECT g.id FROM (SELECT value::uuid AS id FROM jsonb_array_elements_text($2::jsonb)) g
      WHERE (SELECT true FROM workflows w WHERE w.id = g.id AND (w.limits ? 'maxConcurrentRuns' OR w.trigger->'schedule'->>'overlap' = 'queue') LIMIT 1)
        OR (SELECT true FROM runs h WHERE h.tenant_id = $1 AND h.workflow_id = g.id AND h.waits_for IS NOT NULL LIMIT 1)`;
 
-/** As JSON, of whose length a plan supposes nothing: the plan for an array of one would be made anew each time. */
-const linesOf = (tenantId: string, workflowIds: readonly string[]) => [tenantId, JSON.stringify(workflowIds)];
+/** The ids as JSON: the plan for JSON does not depend on the number of ids, so PostgreSQL reuses it. */
+const queueValues = (tenantId: string, workflowIds: readonly string[]) => [tenantId, JSON.stringify(workflowIds)];

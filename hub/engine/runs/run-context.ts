@@ -8,7 +8,7 @@ import type { WorkingMark } from '../queue/working-marks.ts';
 import type { SkillCatalog } from '../skill.ts';
 import type { OutputUses } from './output-uses.ts';
 import type { RunTrace } from './run-trace.ts';
-import type { RunWrites } from './run-writes.ts';
+import type { RunWriteQueue } from './run-write-queue.ts';
 import type { CalledWith, ClaimedRun, RunClaim, StepRow } from './store.ts';
 
 export interface EngineDependencies extends EnginePorts {
@@ -16,46 +16,46 @@ export interface EngineDependencies extends EnginePorts {
   events: Events;
   skills: SkillCatalog;
   logger: Logger;
-  /** Told of every run that ended, with the time from its acceptance, for the metrics. */
+  /** Called for every run that ends, with the time since its acceptance, in seconds. Used for metrics. */
   onFinished: (status: 'succeeded' | 'failed', seconds: number) => void;
   mark: WorkingMark;
   memory: MemoryBudget;
-  /** Whether outputs of skills are checked against what they promise; for development and tests. */
+  /** Whether outputs of skills are checked against their schema. Used in development and tests. */
   validateOutputs: boolean;
   /** Null when nothing is traced. */
   tracing: Tracing | null;
 }
 
-/** The place for work that a run holds while a worker moves it on. */
+/** A slot of the worker pool, which limits how many runs a process executes at the same time. */
 export interface Slot {
-  /** Waits for an answer from outside: the place is another's meanwhile, and taken again before this resolves or rejects. */
+  /** Waits for an external response. Other runs can use the slot until then. The slot is acquired again before this settles. */
   outside<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Gives it up for good: what is left to do for the run is no work. */
+  /** Releases the slot for good. What is left to do for the run must not need much CPU time. */
   release(): void;
 }
 
-/** A run in the hands of this worker. */
+/** A run that this process executes. */
 export interface RunContext extends RunClaim {
   slot: Slot;
   run: ClaimedRun;
   /** Null when nothing is traced. */
   trace: RunTrace | null;
-  /** Which outputs its templates read, and where for the last time. */
+  /** Which outputs the templates of the steps read, and which step reads each of them last. */
   uses: OutputUses;
-  /** Memory of this process that the run has reserved for what is large. */
+  /** Memory that the run has reserved for large values. */
   memory: MemoryReservation;
-  /** What became of the steps so far, by index; of outputs only what the steps to come may read, and no large ones between two steps. */
+  /** Results of the steps so far, by index. They contain only outputs that later steps can read, and no large outputs between two steps. */
   results: Map<number, StepRow>;
-  /** What is written of it, one thing after the other. */
-  writes: RunWrites;
-  /** What the step at hand was called with, as long as that is not written; null when it is, or was not called in this visit. */
+  /** The writes of the run, one after the other. */
+  writes: RunWriteQueue;
+  /** The input of the current step as long as it is not written; null after that, and if this execution has not rendered it. */
   called: CalledWith | null;
-  /** Aborts when somebody else has the run, it was cancelled, or this worker must go. */
+  /** Aborts when another process has the run, when the run is cancelled, or when this process stops. */
   signal: AbortSignal;
-  /** Looks at the rows of its workspace; waits while the database is out of reach, as long as `signal` lets it. */
+  /** Reads rows of the workspace. Retried while the database is unavailable, until `signal` aborts. */
   read: <Result>(work: (tx: Transaction) => Promise<Result>) => Promise<Result>;
-  /** Does synchronous work for a step whose amount is the workflow's or somebody else's, with this process's mark on it. */
+  /** Does synchronous work whose amount depends on the workflow or its input. The working mark names the step if the process crashes. */
   working: <Result>(index: number, work: () => Result) => Result;
-  /** Writes what became of a step; while the database is out of reach it is kept and tried again, as long as the run is this worker's. */
+  /** Writes to the run. Retried while the database is unavailable, as long as this process holds the run. */
   write: <Result>(work: (tx: Transaction) => Promise<Result>, durable?: boolean) => Promise<Result>;
 }

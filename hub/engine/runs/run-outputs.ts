@@ -34,29 +34,19 @@ export function outputBytesOf(output: JsonValue, outputText: string | null): num
   return Math.max(length, Math.ceil(heapOf(output) / heapPerOutputByte)) + text;
 }
 
-/** @throws StepFailure that names the limit when a run can't keep so much more of one of its steps. */
-export function assertOutputFits(ctx: RunContext, index: number, bytes: number): void {
-  let others = 0;
-  for (const row of ctx.results.values()) if (row.index !== index) others += row.output_bytes;
-  if (others + bytes <= maxRunOutputBytes) return;
-  const message = `The outputs of this run would take up ${others + bytes} bytes with that of this step; ${maxRunOutputBytes} is the most. Let its steps answer with less, or split the workflow.`;
-  throw new StepFailure('run_outputs_too_large', message, { retryable: false });
+/** Why a run cannot store one more output of this size; null when it can. Sizes are in bytes as `outputBytesOf` counts them. */
+export function refuseOutput(otherOutputBytes: number, bytes: number): StepFailure | null {
+  const total = otherOutputBytes + bytes;
+  if (total <= maxRunOutputBytes) return null;
+  const message = `The outputs of this run would take up ${total} bytes with that of this step; ${maxRunOutputBytes} is the most. Let its steps answer with less, or split the workflow.`;
+  return new StepFailure('run_outputs_too_large', message, { retryable: false });
 }
 
-/** What a step that failed keeps of its output: all of it, or null when the run has no capacity left for it. */
-export function outputOfFailure(ctx: RunContext, index: number, { output }: StepFailure): JsonValue {
-  try {
-    if (output !== null)
-      assertOutputFits(
-        ctx,
-        index,
-        ctx.working(index, () => outputBytesOf(output, null)),
-      );
-    return output;
-  } catch (error) {
-    if (error instanceof StepFailure) return null;
-    throw error;
-  }
+/** Size of the outputs of all steps of a run but one, in bytes. */
+export function otherOutputBytesOf({ results }: Pick<RunContext, 'results'>, index: number): number {
+  let bytes = 0;
+  for (const row of results.values()) if (row.index !== index) bytes += row.output_bytes;
+  return bytes;
 }
 
 /** What a result keeps once its output is in the database only. */

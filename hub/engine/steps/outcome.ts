@@ -3,7 +3,7 @@ import type { Waiting } from '../calls/call.ts';
 import type { StepFailure } from '../failure.ts';
 import type { EffectKind, SkillOutcome, SunkRow } from '../skill.ts';
 
-/** How one visit to a step went. */
+/** The outcome of one execution of a step. */
 export type StepOutcome =
   | {
       kind: 'succeeded';
@@ -11,12 +11,17 @@ export type StepOutcome =
       output: JsonValue;
       outputText: string;
       effect: EffectKind;
+      /** State of a step with several parts; undefined for other steps. */
       state?: JsonObject;
+      /** Rows that are stored in the transaction that writes the outcome. */
       rows: readonly SunkRow[];
+      /** More statements of that transaction. */
       persist?: SkillOutcome['persist'];
     }
+  /** The condition of the step is false. */
   | { kind: 'skipped'; attempt: number }
   | { kind: 'failed'; attempt: number; failure: StepFailure; state?: JsonObject }
+  /** The step waits for a command, an approval or a child run. */
   | (Waiting & { attempt: number; state: JsonObject | null })
-  /** Not before a time that is kept to the second. */
+  /** The step starts after a delay. */
   | { kind: 'delayed'; attempt: number; seconds: number };
