@@ -3,7 +3,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { memorySize } from '../../platform/db/memory-size.ts';
 import { throughOutages } from '../../platform/db/outage.ts';
 import { workspaceTopic } from '../../platform/events/workspace-topic.ts';
-import { claimColumns, heldText, resultsOfClaimed } from '../runs/store.ts';
+import { claimColumns, claimText, resultsOfClaimed } from '../runs/store.ts';
 import type { ClaimedRun, StepRow } from '../runs/store.ts';
 import { isGated, termColumns } from '../starts/definitions.ts';
 import { isTimeText } from './wake-runs.ts';
@@ -68,7 +68,7 @@ export async function claimDueRuns(
        SELECT r.* FROM asked a CROSS JOIN LATERAL (
          SELECT id, started_at IS NULL AS is_unstarted FROM runs WHERE ${isAsked} ORDER BY wake_at LIMIT a.most FOR NO KEY UPDATE SKIP LOCKED) r
      ), claimed AS (
-       UPDATE runs SET ${heldText},
+       UPDATE runs SET ${claimText},
          status = CASE WHEN (g.gated OR runs.waits_for IS NOT NULL) AND runs.started_at IS NULL THEN runs.status ELSE 'running' END,
          started_at = CASE WHEN g.gated OR runs.waits_for IS NOT NULL THEN runs.started_at ELSE coalesce(runs.started_at, now()) END
        FROM (

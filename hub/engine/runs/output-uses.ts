@@ -2,9 +2,9 @@ import type { Step } from '../../../shared/contract/automations/steps.ts';
 import { hasTemplate, splitTemplate } from '../../../shared/template.ts';
 import type { StepRow } from './store.ts';
 
-/** How often the templates of one step read each of these. */
+/** How often the templates of one step read the outputs of earlier steps. */
 export interface StepReads {
-  /** By the id of the step whose output it is. */
+  /** By the id of the earlier step. */
   byId: ReadonlyMap<string, number>;
   /** `{{last…}}`. */
   last: number;
@@ -14,22 +14,22 @@ export interface StepReads {
   input: number;
 }
 
-/** The last step whose templates read the output of another one. */
+/** The index of the last step that reads an output. */
 export interface OutputUses {
-  /** By the id of the step whose output it is. */
+  /** By the id of the earlier step. */
   byId: ReadonlyMap<string, number>;
   /** `{{last…}}`. */
   last: number;
-  /** All of them at once. */
+  /** `{{steps}}`. */
   all: number;
-  /** What each step reads. */
+  /** The outputs that each step reads. */
   steps: readonly StepReads[];
 }
 
-/** Runs of one version of a workflow share its steps. */
+/** Cached by the steps, which all runs of a version of a workflow share. */
 const usesOfSteps = new WeakMap<readonly Step[], OutputUses>();
 
-/** What the templates of steps name of the outputs of others. */
+/** The outputs of earlier steps that the templates of steps read. */
 export function outputUses(steps: readonly Step[]): OutputUses {
   let uses = usesOfSteps.get(steps);
   if (uses === undefined) {

@@ -8,7 +8,7 @@ import { neededOutputs, outputsReadBy } from './output-uses.ts';
 import type { RunContext } from './run-context.ts';
 import type { ClaimedRun, StepRow } from './store.ts';
 
-/** What the outputs of a run may take up in all, in bytes as `outputBytesOf` counts them. */
+/** Limit for the outputs of one run together, in bytes as `outputBytesOf` counts them. */
 export const maxRunOutputBytes = 32 * 1024 * 1024;
 
 /** Bytes of heap that count as one byte of an output. */
@@ -27,7 +27,7 @@ export const runMemory = (): MemoryBudgetOptions => ({
   largestPart: 1 / 2,
 });
 
-/** What an output and its text take up, in bytes: their length as UTF-8, or a third of the heap that they use where that is more. */
+/** Size of an output and its text, in bytes: their length in UTF-8, or a third of their heap if that is more. */
 export function outputBytesOf(output: JsonValue, outputText: string | null): number {
   const length = output === null ? 0 : Buffer.byteLength(JSON.stringify(output));
   const text = outputText === null ? 0 : Buffer.byteLength(outputText);
@@ -49,10 +49,10 @@ export function otherOutputBytesOf({ results }: Pick<RunContext, 'results'>, ind
   return bytes;
 }
 
-/** What a result keeps once its output is in the database only. */
+/** A result without its output, which the database has. */
 const withoutOutput = (row: StepRow): StepRow => ({ ...row, output: null, output_text: null, heap: undefined });
 
-/** The result of a step with its output, and the heap that this uses. */
+/** A result with its output and the heap of the output. */
 export const withOutput = (row: StepRow, output: JsonValue, outputText: string | null): StepRow => ({
   ...row,
   output,
@@ -60,7 +60,7 @@ export const withOutput = (row: StepRow, output: JsonValue, outputText: string |
   heap: heapOf(output) + heapOf(outputText),
 });
 
-/** Lets go of a payload and a context that are too large to keep; they are read again when a step needs them. */
+/** Drops a payload and a context that are too large to keep in memory. They are read again when a step needs them. */
 export function setAsideInput(run: ClaimedRun): void {
   if (run.unread_input !== null) return;
   const heap = heapOf(run.payload) + heapOf(run.context);
@@ -68,12 +68,12 @@ export function setAsideInput(run: ClaimedRun): void {
 }
 
 /**
- * Reads what the templates of a step name and this process does not have, once there is memory for it: earlier outputs, and the payload.
+ * Reads the earlier outputs and the payload that the templates of a step use and this process does not have. Waits for memory first.
  * @throws StepFailure `out_of_memory`.
  */
 export async function readInputs(ctx: RunContext, index: number): Promise<void> {
   const { run, results, uses } = ctx;
-  // An approval shows what the step after it would do.
+  // An approval shows the input of the step after it.
   const reading = run.steps[index]?.type === 'approval' ? [index, index + 1] : [index];
   const counts = new Map<number, number>();
   for (const reader of reading)
@@ -100,7 +100,7 @@ export async function readInputs(ctx: RunContext, index: number): Promise<void> 
   if (readsInput) await readInput(ctx);
 }
 
-/** Reads some outputs, and with them the small ones that later steps read. */
+/** Reads the wanted outputs, and with them the small outputs that later steps read. */
 async function readOutputs(ctx: RunContext, wanted: readonly number[], from: number): Promise<void> {
   const { run, results, uses } = ctx;
   const indexes = new Set(wanted);
@@ -135,14 +135,14 @@ async function readInput({ run, read }: RunContext): Promise<void> {
 }
 
 /**
- * Lets go of what no step from `from` on reads, and of what is too large to keep until one does, and gives back its memory. What is read
- * again is written first.
+ * Drops the outputs that no step from `from` on reads, and those that are too large to keep until then, and releases their memory. An
+ * output that is read again is written first.
  */
 export async function setAside(ctx: RunContext, from: number): Promise<void> {
   const { run, results, uses } = ctx;
   const needed = neededOutputs(run.steps, uses, results, from);
   const large: number[] = [];
-  // Until the output of the step that has just ended is written, it is in memory, also when no step reads it.
+  // The output of the step that has just ended is in memory until it is written, even if no step reads it.
   const mayBeUnwritten = (results.get(from - 1)?.heap ?? 0) > freeBytes;
   let kept = 0;
   for (const [index, row] of results) {
@@ -151,7 +151,7 @@ export async function setAside(ctx: RunContext, from: number): Promise<void> {
     else if (kept + row.heap <= freeBytes) kept += row.heap;
     else large.push(index);
   }
-  // What keeps it from being written keeps the next step from it, too, and is dealt with there.
+  // If the write fails, the write of the next step fails for the same reason, and its caller handles the error.
   const isWritten =
     (large.length === 0 && !mayBeUnwritten) ||
     (await ctx.writes.catchUp().then(
@@ -164,7 +164,7 @@ export async function setAside(ctx: RunContext, from: number): Promise<void> {
   if (isWritten) ctx.memory.tryResize(0);
 }
 
-/** The state of a step, once there is memory for it; null when the claim brought it, or there is none. @throws StepFailure `out_of_memory`. */
+/** Reads a state that was too large for the claim, after memory is reserved for it. Null for other steps. @throws StepFailure `out_of_memory`. */
 export async function readLargeState(ctx: RunContext, row: StepRow | undefined): Promise<JsonObject | null> {
   if (row?.unread_state !== true) return null;
   const { rows } = await ctx.read((tx) =>
@@ -178,7 +178,7 @@ export async function readLargeState(ctx: RunContext, row: StepRow | undefined):
   return readState(ctx, row.index);
 }
 
-/** The state of a step as it was written last. */
+/** The stored state of a step. */
 export async function readState(ctx: RunContext, index: number): Promise<JsonObject | null> {
   const { rows } = await ctx.read((tx) =>
     tx.query<{ state: JsonObject | null }>(
@@ -190,7 +190,7 @@ export async function readState(ctx: RunContext, index: number): Promise<JsonObj
   return rows[0]?.state ?? null;
 }
 
-/** Reserves heap for what a step needs. Its place is another run's while it waits. @throws StepFailure `out_of_memory`. */
+/** Reserves heap for a step. Other runs can use its slot while it waits. @throws StepFailure `out_of_memory`. */
 export async function reserve(
   { memory, slot, signal }: RunContext,
   heapBytes: number,

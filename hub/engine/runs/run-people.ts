@@ -3,25 +3,22 @@ import type { RunRow } from '../schema.ts';
 
 /** Users and keys behind a run, as `user:<id>` and `token:<id>`. */
 export interface RunPeople {
-  /** Those who started it, or a run that led to it, or ran it again; of an automatic trigger also the authors of its version. */
+  /** The starters of the run, of the runs that led to it and of retries. For an automatic trigger also the authors of the version. */
   starters: string[];
-  /**
-   * Those who wrote what it does: the authors of its version, of the runs that led to it, and of the agents, tool profiles, standing orders
-   * and models that it has used so far.
-   */
+  /** The authors of the version, of the runs that led to the run, and of the agents, tool profiles, standing orders and models that it has used. */
   authors: string[];
 }
 
-/** Who runs something. In the test environment nothing leaves the hub, whatever is run. */
+/** The caller that starts a run. In the test environment nothing leaves the hub. */
 export interface RunCaller {
   actor: string;
   environment: 'live' | 'test';
 }
 
-/** Triggers that no caller of the API pulls: the authors of the workflow count as starters of its runs. */
+/** Triggers without a caller of the API. The authors of the workflow count as starters of such runs. */
 const automaticTriggers = ['webhook', 'schedule', 'heartbeat', 'event', 'channel'];
 
-/** An actor as a starter of a run, where it can be one: a user or an API key. */
+/** The actor as a starter, if the actor is a user or an API key. */
 export const starterOf = (actor: string | null): string[] =>
   actor !== null && (actor.startsWith('user:') || actor.startsWith('token:')) ? [actor] : [];
 
@@ -31,12 +28,12 @@ export function requestersOf({ requestedBy, trigger }: Pick<RunRow, 'requestedBy
   return [...new Set([...requestedBy, ...(typeof by === 'string' ? starterOf(by) : [])])];
 }
 
-/** The users and keys behind a run of this workspace, as of now; none for a run that does not exist. */
+/** The users and keys behind a run of this workspace; none for a run that does not exist. */
 export async function readRunPeople(tx: Transaction, tenantId: string, runId: string): Promise<RunPeople> {
   return (await readPeopleOfRuns(tx, tenantId, [runId])).get(runId) ?? { starters: [], authors: [] };
 }
 
-/** The users and keys behind runs of this workspace, by run, as of now. */
+/** The users and keys behind runs of this workspace, by run id. */
 export async function readPeopleOfRuns(
   tx: Transaction,
   tenantId: string,
@@ -69,8 +66,8 @@ export async function readPeopleOfRuns(
 }
 
 /**
- * Records the authors of what a run just used, such as the prompt of an agent. To be called in the transaction that stores what came of it:
- * later changes of the agent, by others, do not remove those who wrote what the run was given.
+ * Records the authors of an object that a run used, such as the prompt of an agent. Call it in the transaction that stores the result.
+ * Later changes of the object by other authors do not remove these authors.
  */
 export async function noteRunAuthors(tx: Transaction, runId: string, actors: readonly string[]): Promise<void> {
   const authors = [...new Set(actors.flatMap(starterOf))];

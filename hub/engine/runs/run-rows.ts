@@ -27,14 +27,14 @@ export interface LockedRun {
   attempt: number;
   queued_at: Date;
   trace_parent: string | null;
-  /** Whether it is one of those that were asked for and have not ended, or one that such a run waits for. */
+  /** Whether the run was requested and has not ended, or such a run waits for it. */
   in_tree: boolean;
 }
 
 /**
- * Locks runs, the open runs that those of them wait for which have not ended, however deep, and those that wait for them: all before any
- * is changed.
- * @throws TransactionConflict when one of them started another meanwhile: then the whole is looked at again.
+ * Locks runs before any of them is changed: the given runs, the open child runs that they wait for at any depth, and the runs that wait
+ * for them.
+ * @throws TransactionConflict when one of them has started another run since the first read. The transaction is then repeated.
  */
 export async function lockRunTrees(tx: Transaction, tenantId: string, runIds: readonly string[]): Promise<LockedRun[]> {
   const { rows } = await tx.query<LockedRun>(
@@ -57,7 +57,7 @@ export async function lockRunTrees(tx: Transaction, tenantId: string, runIds: re
   return rows;
 }
 
-/** Ends runs that are locked and have not ended: their workers, if any, lose the run. */
+/** Cancels locked runs that have not ended. A worker that executes one of them loses the run. */
 export async function markCancelled(tx: Transaction, tenantId: string, runIds: readonly string[]): Promise<void> {
   noteWorkspaceChange(tx, tenantId);
   for (const id of runIds) tx.changed(runRowsTopic(id));
@@ -75,8 +75,8 @@ export async function markCancelled(tx: Transaction, tenantId: string, runIds: r
 }
 
 /**
- * Locks runs that a transaction is about to change, before anything that hangs on them: a run is locked before its steps, commands and
- * approvals, and a child before the run that waits for it. Answers those that there are; with `skipLocked`, that nobody else has now.
+ * Locks runs that a transaction changes. Lock order: a run before its steps, commands and approvals, and a child run before the run that
+ * waits for it. Returns the ids of the runs that exist; with `skipLocked`, only of those that no other transaction has locked.
  */
 export async function lockRuns(
   tx: Transaction,
@@ -92,12 +92,12 @@ export async function lockRuns(
   return rows.map((row) => row.id);
 }
 
-/** Lets one transaction at a time judge how many runs of a workflow there are. */
+/** Locks the number of runs of a workflow: one transaction at a time compares it with a limit. */
 export async function lockWorkflow(tx: Transaction, workflowId: string): Promise<void> {
   await tx.select({ id: workflows.id }).from(workflows).where(eq(workflows.id, workflowId)).for('update');
 }
 
-/** The same, of a workflow that has limits; the others are judged by nobody. */
+/** As `lockWorkflow`, if the workflow has limits. */
 export async function lockLimits(tx: Transaction, workflowId: string): Promise<void> {
   await tx.query('lock_limits', 'SELECT 1 FROM workflows WHERE id = $1 AND limits IS NOT NULL FOR UPDATE', [
     workflowId,
@@ -117,17 +117,17 @@ export async function countRuns(
     .where(and(ofLine, isNull(runs.finishedAt)))
     .orderBy(asc(runs.id));
   const minuteAgo = new Date((await readNow(tx)).getTime() - 60_000);
-  // An id has the time of the process that made it, whose clock may be behind that of the database.
+  // The time in an id is that of the process that made it. Its clock may be behind the clock of the database.
   const firstId = idBefore(new Date(Math.min(minuteAgo.getTime(), Date.now() - 60_000)));
   const [recent] = await tx
     .select({ count: sql<number>`count(*)::int` })
     .from(runs)
-    // The index has ids, and a clock that is ahead made ids that look new.
+    // The index is by id. A process whose clock is ahead makes ids that look newer than the run is.
     .where(and(ofLine, gt(runs.id, sql`${firstId}::uuid`), gt(runs.queuedAt, minuteAgo)));
   return { open: open.map((row) => row.id), lastMinute: recent?.count ?? 0 };
 }
 
-/** A run that may be run again, as its flow stands once that is locked. */
+/** A run that can be retried or replayed, read after its flow was locked. */
 export interface EndedRun {
   [column: string]: unknown;
   id: string;
@@ -139,27 +139,27 @@ export interface EndedRun {
   attempt: number;
   workflow_id: string;
   workflow_version: number;
-  /** The latest attempt of its flow. */
+  /** The latest attempt of the flow. */
   latest_run_id: string;
-  /** Whether it is about to be removed, and its steps were already: nobody knows any more what it did. */
+  /** Whether retention has already removed the steps of the run. */
   is_bare: boolean;
-  /** The first step that did not succeed; the last one when all did. */
+  /** Index of the first step that did not succeed; of the last step if all succeeded. */
   first_open: number;
 }
 
-/** What a new attempt has instead of the values of the run before it. */
+/** The values of a new attempt that differ from those of the earlier run. */
 export interface RerunChanges {
   workflowVersion?: number;
   payload?: JsonObject;
-  /** Users and keys that wrote what the earlier run did. */
+  /** Authors of the earlier run. */
   authoredBy?: string[];
-  /** Users and keys that count as starters of the earlier run. */
+  /** Starters of the earlier run. */
   requestedBy?: string[];
 }
 
 /**
- * Locks the flows of runs and reads what running them again needs: of two that want the same at once, the second one sees the attempt of
- * the first. Answers those that there are.
+ * Locks the flows of runs and reads what a new attempt needs. Of two concurrent retries, the second sees the attempt of the first. Returns
+ * the runs that exist.
  */
 export async function lockForRetry(tx: Transaction, tenantId: string, runIds: readonly string[]): Promise<EndedRun[]> {
   await tx.query(
@@ -181,9 +181,8 @@ export async function lockForRetry(tx: Transaction, tenantId: string, runIds: re
 }
 
 /**
- * Writes the next attempts of flows that `lockForRetry` locked, in one statement: the steps before `fromStep` keep what they had, the rest
- * begins anew.
- * @returns the id of the new run of each old one.
+ * Inserts the next attempts of flows that `lockForRetry` locked, in one statement. The results of the steps before `fromStep` are copied.
+ * @returns the id of the new run for each id of an earlier run.
  */
 export async function insertRetries(
   tx: Transaction,
@@ -237,7 +236,7 @@ export async function insertRetries(
   return new Map(prepared.map(({ old_id: oldId, id }) => [oldId, id]));
 }
 
-/** Whether a run is its flow's latest attempt, which it then stays until the transaction ends. */
+/** Whether a run is the latest attempt of its flow. Locks the flow, so that this stays true until the transaction ends. */
 export async function isLatestAttempt(tx: Transaction, flowId: string, runId: string): Promise<boolean> {
   await tx.select({ id: flows.id }).from(flows).where(eq(flows.id, flowId)).for('update');
   const [latest] = await tx
@@ -250,15 +249,15 @@ export async function isLatestAttempt(tx: Transaction, flowId: string, runId: st
 }
 
 /**
- * Whether a node command belongs to the step as it stands, as SQL: `s` is the row of `run_steps`, `c` names the command's `call` and
+ * Whether a node command belongs to the current attempt of a step, as SQL: `s` is the row of `run_steps`, `c` names the command's `call` and
  * `attempt`. A later attempt of an agent step continues with the open tool call of an earlier one.
  */
 export const isCallOfStep = `(s.attempts = c.attempt OR c.call > 0 AND coalesce(
   s.state->'turns'->-1->'calls' @> jsonb_build_array(jsonb_build_object('call', c.call, 'attempt', c.attempt, 'status', 'pending')), false))`;
 
 /**
- * Lets a run go on at a step that is to look again at what it waited for, whether the run waits there or failed there. Whoever
- * works on it loses its fence, so that nothing it concluded from before is written. The caller holds the run's lock.
+ * Lets a run continue at a step whose awaited result has arrived, whether the run waits at that step or failed there. The fence token
+ * changes, so a worker that executes the run cannot write conclusions from the earlier state. The caller must have locked the run.
  */
 export async function reopenRun(
   tx: Transaction,

@@ -5,13 +5,13 @@ import type { Tracing } from '../../platform/observability/tracing/tracing.ts';
 import type { CommandOutcome } from '../ports.ts';
 import type { ClaimedRun } from './store.ts';
 
-/** The span of something with an id of its own, whoever records it; the second half of such an id is random. */
+/** The span id of an object with an id of its own, the same in every process. The second half of such an id is random. */
 const spanIdOf = (id: string) => id.replaceAll('-', '').slice(-16);
 
 const stepSpanId = (runId: string, index: number) =>
   createHash('sha256').update(`${runId}:${index}`).digest('hex').slice(0, 16);
 
-/** What of a run its spans tell. */
+/** The columns of a run that its spans contain. */
 export type TracedRun = Pick<
   ClaimedRun,
   'id' | 'tenant_id' | 'workflow_id' | 'environment' | 'attempt' | 'queued_at' | 'trace_parent'
@@ -19,7 +19,7 @@ export type TracedRun = Pick<
 
 interface EndedStep {
   type: string | undefined;
-  /** The skill that it called, or its type. */
+  /** The skill that the step called, or the type of the step. */
   what: string;
   status: string;
   attempts: number;
@@ -27,8 +27,8 @@ interface EndedStep {
 }
 
 /**
- * The spans of a run, its steps and their commands. Their ids follow from what they are about, so that the process which records a step
- * and the one which records the end of its run need not be the same.
+ * The spans of a run, its steps and their commands. The span ids are derived from the ids of these objects, so that different processes
+ * can record a step and the end of its run.
  */
 export class RunTrace {
   readonly #tracing: Tracing;
@@ -36,7 +36,7 @@ export class RunTrace {
   readonly #context: TraceContext;
   readonly #parentSpanId: string | null;
   readonly #starts = new Map<number, number>();
-  /** Commands that ended, until what became of them is written: a visit that is cut off before is made again. */
+  /** Commands that ended and whose results are not written yet. An execution that ends before the write is repeated. */
   #commands: (() => void)[] = [];
 
   constructor(tracing: Tracing, run: TracedRun) {
@@ -49,8 +49,8 @@ export class RunTrace {
   }
 
   /**
-   * Works on a step as its span: what it starts and calls belongs below it.
-   * @param startedAt when it began, if it did so before this visit.
+   * Executes a step within its span. Spans that the step starts are its children.
+   * @param startedAt when the step began, if it began before this execution.
    */
   withinStep<Result>(index: number, startedAt: string | null, work: () => Result): Result {
     if (!this.#starts.has(index))
@@ -103,7 +103,7 @@ export class RunTrace {
     });
   }
 
-  /** A command that ended, as the hub saw it: from the moment it was written to its result. */
+  /** Records a command that ended, from its insertion to its result. */
   command(index: number, commandId: string, outcome: CommandOutcome): void {
     const { createdAt, handedOutAt, output } = outcome;
     const endedAt = outcome.finishedAt ?? new Date();
@@ -133,7 +133,7 @@ export class RunTrace {
     this.#commands.push(record);
   }
 
-  /** Says that what the run did so far is written. */
+  /** To be called when the progress of the run is written. */
   written(): void {
     for (const record of this.#commands.splice(0)) record();
   }

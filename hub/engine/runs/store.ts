@@ -16,11 +16,7 @@ import { termColumns } from '../starts/definitions.ts';
 import type { RunTerms } from '../starts/definitions.ts';
 import { lockRuns } from './run-rows.ts';
 
-/**
- * What workers and the sweep write of runs and their steps.
- *
- * Over 300 lines: these statements hold together what each other says of fence, holder and wake-up, and are checked side by side.
- */
+/** The statements by which workers read and write runs and their steps. They share the rules about fence token, holder and wake-up. */
 
 export interface StepRow {
   index: number;
@@ -28,19 +24,19 @@ export interface StepRow {
   attempts: number;
   wait: StepWait | null;
   state: JsonObject | null;
-  /** Whether it has a state that was too large to be read with the claim. */
+  /** Whether the step has a state that was too large to be read with the claim. */
   unread_state?: boolean | null;
-  /** Null while it is in the database only. */
+  /** Null while only the database has the output. */
   output: JsonValue;
   output_text: string | null;
   output_bytes: number;
-  /** Heap that output and text use here, in bytes; undefined while they are in the database only. */
+  /** Heap that output and text use, in bytes; undefined while only the database has them. */
   heap?: number | undefined;
   error: RunFailure | null;
   started_at: string | null;
 }
 
-/** A run as the worker that claimed it sees it. */
+/** A run as a claim returns it. */
 export interface ClaimedRun extends RunTerms {
   [column: string]: unknown;
   id: string;
@@ -49,39 +45,39 @@ export interface ClaimedRun extends RunTerms {
   workflow_version: number;
   environment: 'live' | 'test';
   trigger: JsonObject;
-  /** Null also while it is in the database only. */
+  /** Null also while only the database has the context. */
   context: string | null;
-  /** Null also while it is in the database only. */
+  /** Null also while only the database has the payload. */
   payload: JsonObject | null;
-  /** Heap that payload and context would use, in bytes, while they are in the database only; null otherwise. */
+  /** Heap that payload and context would use, in bytes, while only the database has them; null otherwise. */
   unread_input: number | null;
   attempt: number;
   next_step: number;
   fence: string;
-  /** The process that holds it. */
+  /** The process that holds the run. */
   holder_id: string;
   lost_leases: number;
   process_deaths: { step: number; fences: string[] } | null;
-  /** How often it had been woken when it was claimed. */
+  /** Number of wake-ups of the run before this claim. */
   wake_count: number;
   parent_run_id: string | null;
   depth: number;
   requested_by: string[];
-  /** The span that accepted it, as W3C's `traceparent`. */
+  /** The span that accepted the run, as a W3C `traceparent`. */
   trace_parent: string | null;
   queued_at: Date;
-  /** Null while limits or a policy have not let the run begin yet. */
+  /** Null while a limit or policy delays the start of the run. */
   started_at: Date | null;
   steps: Step[];
   results: StepRow[];
-  /** When this process claimed it, by `performance.now()`. */
+  /** When this process claimed the run, by `performance.now()`. */
   held_since?: number;
-  /** Whether it had not started when this process claimed it. */
+  /** Whether the run had not started before this claim. */
   is_unstarted?: boolean;
 }
 
-/** How a worker holds a run, as SQL; $2 is the id of its process (`WorkerLease`). */
-export const heldText = `fence = ${nextFence('fence')}, holder_id = $2`;
+/** The columns that a claim sets, as SQL; $2 is the id of the process (`WorkerLease`). */
+export const claimText = `fence = ${nextFence('fence')}, holder_id = $2`;
 
 /** Longest payload, as JSON in UTF-8, that is read when a run is claimed, in bytes. The same holds for the state of a step. */
 const claimedBytes = 64 * 1024;
@@ -89,10 +85,10 @@ const claimedBytes = 64 * 1024;
 /** Length of payload and context of a run, as SQL, in bytes. */
 const inputBytes = '(coalesce(octet_length(payload::text), 0) + coalesce(octet_length(context), 0))';
 
-/** Whether the state of a step is too large to be read with a claim, as SQL. The size on disk is looked at first: the text of many megabytes takes a second. */
+/** Whether the state of a step is too large to be read with a claim, as SQL. The size on disk is checked first, because the text of many megabytes takes a second. */
 const isLargeState = `CASE WHEN pg_column_size(state) > ${claimedBytes / 2} THEN true ELSE octet_length(state::text) > ${claimedBytes} END`;
 
-/** What a claim answers of a run, as SQL; `g` is what its workflow and workspace say. Large payloads are read when a step needs them. */
+/** The columns that a claim returns, as SQL; `g` has the terms of workflow and workspace. Large payloads are read when a step needs them. */
 export const claimColumns = `id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, CASE WHEN ${inputBytes} <= ${claimedBytes} THEN context END AS context,
          CASE WHEN ${inputBytes} <= ${claimedBytes} THEN payload END AS payload, CASE WHEN ${inputBytes} > ${claimedBytes} THEN ${inputBytes} * ${heapOfText(1)} END AS unread_input, attempt, next_step, fence, holder_id, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
          g.entitlements, g.pack_id, g.pack_grants, g.approvals_required_for, g.error_workflow_id`;
@@ -106,16 +102,16 @@ export const resultsOfClaimed = `coalesce((SELECT json_agg(s ORDER BY s.index) F
            CASE WHEN index = claimed.next_step THEN ${isLargeState} END AS unread_state, NULL AS output, NULL AS output_text, output_bytes, error, started_at
          FROM run_steps WHERE run_id = claimed.id) s), '[]')`;
 
-/** Whether a row of `runs` is a run that waits, without a worker, for what happens elsewhere, as SQL. */
+/** Whether a row of `runs` is a started run that waits without a worker, as SQL. */
 export const waitsText = `(status = 'running' AND started_at IS NOT NULL AND waits_for IS NULL AND holder_id IS NULL)`;
 
-/** Takes a run that the transaction has locked and that waits, by `waitsText`, as what it waited for has come; null when its workflow is gone. */
+/** Claims a run that the transaction has locked and that waits (`waitsText`). Returns null if the run does not wait or its workflow was deleted. */
 export async function claimWaitingRun(tx: Transaction, runId: string, holderId: string): Promise<ClaimedRun | null> {
   tx.changed(runRowsTopic(runId));
   const { rows } = await tx.query<ClaimedRun>(
     'claim_waiting_run',
     `WITH claimed AS (
-       UPDATE runs SET ${heldText}, wake_at = now()
+       UPDATE runs SET ${claimText}, wake_at = now()
        FROM (
          SELECT w.id AS gate_id, ${termColumns}
          FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
@@ -134,8 +130,8 @@ export async function claimWaitingRun(tx: Transaction, runId: string, holderId: 
 }
 
 /**
- * Counts that a process ended while it worked on a step, once for each holder of the run; nothing when the run has left that step. The
- * steps right before it may have been done and not been written. Two such counts blame the run.
+ * Counts a process that ended while it executed a step, once for each fence token. Does nothing if the run has passed that step. The
+ * steps before it may have ended without being written. After two counts the step is not executed again.
  */
 export async function countProcessDeath(db: Database, { runId, fence, step }: Visit): Promise<void> {
   await db.system((tx) =>
@@ -149,7 +145,7 @@ export async function countProcessDeath(db: Database, { runId, fence, step }: Vi
   );
 }
 
-/** What names the holder of a run in every write. */
+/** One claim of a run. Every write of the holder contains it. */
 export interface RunClaim {
   runId: string;
   fence: string;
@@ -160,17 +156,17 @@ export interface StepRecord {
   status: StepStatus;
   attempts: number;
   wait: StepWait | null;
-  /** What a step of several parts has done so far; null for the others. */
+  /** The state of a step with several parts; null for other steps. */
   state: JsonObject | null;
   output: JsonValue;
   outputText: string | null;
-  /** What both take up; nothing when left out. */
+  /** Size of output and text, in bytes; 0 if undefined. */
   outputBytes?: number;
   error: RunFailure | null;
   finished: boolean;
 }
 
-/** A step of which nothing has come yet. */
+/** A step that has not ended. */
 export const stepUnderWay = (
   index: number,
   attempts: number,
@@ -187,22 +183,22 @@ export const stepUnderWay = (
   finished: false,
 });
 
-/** What a step was called with, as it is kept with whatever is written of it next. */
+/** The rendered input of a step. It is stored with the next write of the step. */
 export interface CalledWith {
   index: number;
-  /** As JSON; null for one that is too large or nests too deeply, and is left out. */
+  /** As JSON; null if the input is too large or too deeply nested to be stored. */
   text: string | null;
 }
 
-/** Whose step is written, and how the work of that is marked. */
+/** What writes of a step need besides the step. */
 interface StepWriter {
   run: Pick<ClaimedRun, 'id' | 'tenant_id' | 'workflow_id'>;
   working: <Result>(index: number, work: () => Result) => Result;
-  /** What the step was called with, if this visit did; what was written of that before stays otherwise. */
+  /** The input of the step, if this execution rendered it. Otherwise a stored input stays. */
   called: CalledWith | null;
 }
 
-/** The start of the present attempt, in a write of a step that is there already, as SQL. */
+/** The start of the current attempt, in a write of an existing step, as SQL. */
 export const attemptStartText =
   'attempt_started_at = CASE WHEN excluded.attempts > run_steps.attempts THEN excluded.started_at ELSE run_steps.attempt_started_at END';
 
@@ -214,8 +210,8 @@ const writeStepStatement = `INSERT INTO run_steps (run_id, index, tenant_id, sta
        ${attemptStartText}`;
 
 /**
- * Writes the state of one step. Only after the fence was checked in the same transaction.
- * @param beganAgo how long before the transaction the work on it began, in seconds.
+ * Writes one step. The transaction must have checked the fence token before.
+ * @param beganAgo how long before the transaction the step began, in seconds.
  */
 export async function writeStep(tx: Transaction, writer: StepWriter, step: StepRecord, beganAgo = 0): Promise<void> {
   noteStepWritten(tx, writer.run);
@@ -225,8 +221,8 @@ export async function writeStep(tx: Transaction, writer: StepWriter, step: StepR
 }
 
 /**
- * Writes the step with which a run ends, after `advanceRun` did; answers whether others of its workflow may wait for that end: some stand in
- * line, or a limit holds by which somebody may be about to.
+ * Writes the last step of a run, after `advanceRun` ended the run. Returns whether other runs of the workflow may wait for that end: runs
+ * are queued by a limit, or a limit exists by which a run may be about to be queued.
  */
 export async function writeLastStep(
   tx: Transaction,
@@ -239,7 +235,7 @@ export async function writeLastStep(
   const write = () =>
     tx.query<{ others_may_wait: boolean }>(
       'write_last_step',
-      // A statement later than that which took the lock, so that it sees the limits of whoever had the lock before.
+      // This statement follows the one that acquired the lock, so that it sees the limits that an earlier holder of the lock wrote.
       `${writeStepStatement} RETURNING EXISTS (SELECT 1 FROM runs h WHERE h.tenant_id = $3 AND h.workflow_id = $16 AND h.waits_for IS NOT NULL)
          OR EXISTS (SELECT 1 FROM workflows w WHERE w.id = $16 AND (w.limits ? 'maxConcurrentRuns' OR w.trigger->'schedule'->>'overlap' = 'queue')) AS others_may_wait`,
       [...stepValues(writer, step, beganAgo), run.workflow_id],
@@ -273,30 +269,30 @@ const stepValues = ({ run, called }: StepWriter, step: StepRecord, beganAgo: num
 const calledValues = (called: CalledWith | null, index: number) =>
   called?.index === index ? [called.text, called.text === null] : [null, null];
 
-/** How long ago an instant by `performance.now()` is, in seconds. */
+/** Seconds since a time by `performance.now()`. */
 export const secondsSince = (at: number): number => (performance.now() - at) / 1000;
 
-/** A failed attempt that is to be followed by another. Times are by `performance.now()`. */
+/** A failed attempt that another attempt follows. Times are by `performance.now()`. */
 export interface FailedAttempt {
   index: number;
   attempt: number;
   error: RunFailure;
-  /** When the last work on it began, which is its start unless it had begun before. */
+  /** Start of the last execution. Also the start of the attempt, unless the attempt was suspended before. */
   beganAt: number;
   endedAt: number;
 }
 
-/** The attempt as it is kept, without its times. */
+/** The attempt as it is stored, without its times. */
 const keptAttempt = ({ attempt, error: { code, message } }: FailedAttempt) =>
   JSON.stringify({ attempt, error: { code, message: message.slice(0, maxAttemptMessage).toWellFormed() } });
 
-/** The attempts of the row `run_steps` with one more, unless it is there already, as SQL. */
+/** The attempts of the row `run_steps` with one more, unless the row has that attempt, as SQL. */
 const withAttempt = (entry: string, attempt: string, beganAt: string) =>
   `CASE WHEN run_steps.retried_attempts @> jsonb_build_array(jsonb_build_object('attempt', ${attempt})) THEN run_steps.retried_attempts
        ELSE coalesce(run_steps.retried_attempts, '[]') || (${entry} || jsonb_build_object('startedAt', CASE WHEN run_steps.attempts < ${attempt} THEN ${beganAt}
          WHEN ${attempt} = 1 THEN run_steps.started_at ELSE coalesce(run_steps.attempt_started_at, ${beganAt}) END)) END`;
 
-/** Lets a step wait for its next try, and keeps the try that failed. Only after the fence was checked in the same transaction. */
+/** Stores a failed attempt and lets the step wait for the next one. The transaction must have checked the fence token before. */
 export async function writeRetry(tx: Transaction, writer: StepWriter, failed: FailedAttempt): Promise<void> {
   const { run, called } = writer;
   noteStepWritten(tx, run);
@@ -332,17 +328,20 @@ export interface RunAdvance {
    */
   fromStep: number;
   nextStep: number;
-  /** The state in which the run ends, or null when it goes on. */
+  /** The status in which the run ends; null if the run continues. */
   ends: 'succeeded' | 'failed' | null;
   error: RunFailure | null;
 }
 
-/** Wakes callers that wait for a run, if it ends, after the commit. */
+/** Wakes callers that wait for the end of the run, after the commit. */
 export function noteEnd(tx: Transaction, runId: string, { ends }: Pick<RunAdvance, 'ends'>): void {
   if (ends !== null) tx.changed(runTopic(runId));
 }
 
-/** Moves a held run on past a step, or ends it: then no limit of its workflow changes before that is committed. @throws LeaseLost when somebody else has it. */
+/**
+ * Moves a claimed run to its next step, or ends it. The end locks the limits of the workflow against changes until the commit.
+ * @throws LeaseLost when the claim is no longer valid.
+ */
 export async function advanceRun(tx: Transaction, { runId, fence }: RunClaim, advance: RunAdvance): Promise<void> {
   tx.changed(runRowsTopic(runId));
   noteEnd(tx, runId, advance);
@@ -361,8 +360,8 @@ export async function advanceRun(tx: Transaction, { runId, fence }: RunClaim, ad
 }
 
 /**
- * Whether a run stands already where this would bring it, by a write of the same holder whose answer was lost. Locks the run first: whoever
- * wrote it may not be done.
+ * Whether a write of the same claim, whose acknowledgement was lost, has already moved the run to this step. Locks the run first, because
+ * that write may not be committed yet.
  */
 export async function hasAdvanced(tx: Transaction, { runId, fence }: RunClaim, advance: RunAdvance): Promise<boolean> {
   await lockRuns(tx, [runId]);
@@ -372,14 +371,14 @@ export async function hasAdvanced(tx: Transaction, { runId, fence }: RunClaim, a
     [runId, fence, advance.nextStep, advance.ends ?? 'running'],
   );
   if (rows.length === 0) return false;
-  // The event of that write is lost with its answer.
+  // The event of that write was lost with its acknowledgement.
   noteEnd(tx, runId, advance);
   return true;
 }
 
 /**
- * Whether a run waits already, by an earlier `suspendRun` of the same holder whose response was lost. Locks the run first, because that
- * write is possibly not committed yet. A run that `repairRuns` has freed has a count of lost leases.
+ * Whether a run waits already, by an earlier `suspendRun` of the same claim whose acknowledgement was lost. Locks the run first, because that
+ * write may not be committed yet. A run that `repairRuns` has freed has a count of lost leases.
  */
 export async function isSuspended(tx: Transaction, { runId, fence }: RunClaim): Promise<boolean> {
   await lockRuns(tx, [runId]);
@@ -391,7 +390,7 @@ export async function isSuspended(tx: Transaction, { runId, fence }: RunClaim): 
   return rows.length > 0;
 }
 
-/** Whether a step has this state already, by a write of the same holder whose answer was lost. Locks the run first, because that write may not be committed yet. */
+/** Whether a step has this state already, by a write of the same claim whose acknowledgement was lost. Locks the run first, because that write may not be committed yet. */
 export async function isStepState(
   tx: Transaction,
   { runId, fence }: RunClaim,
@@ -408,8 +407,8 @@ export async function isStepState(
 }
 
 /**
- * Lets a step wait for its next try, and keeps the try that failed, the state that the step has in the database and what its open call waits for. False
- * when the step has no row yet.
+ * Stores a failed attempt and lets the step wait for the next one. The stored state of the step and the wait of its open call stay.
+ * Returns false if the step has no row yet.
  */
 export async function keepStateForRetry(
   tx: Transaction,
@@ -441,7 +440,7 @@ interface SuspendedUntil {
   /** The step that waits; the run must have reached it, as for `RunAdvance.fromStep`. */
   step: number;
   status: 'running' | 'waiting_approval';
-  /** When to look again even if nobody wakes the run, in seconds; null for never. */
+  /** When the run continues without a wake-up, in seconds; null for never. */
   wakeInSeconds: number | null;
 }
 
@@ -457,8 +456,8 @@ const suspendValues = (
   { step, status, wakeInSeconds }: SuspendedUntil,
 ) => [runId, fence, status, wakeInSeconds, wakeCount, step];
 
-/** Lets a held run wait without a worker; fails the transaction, as `isAssertionFailed` knows, when `suspendRun` would do more or less. */
-export async function suspendAtOnce(
+/** As `suspendRun`, pipelined. Fails the transaction, as `isAssertionFailed` recognises, if the claim is lost or the run was woken. */
+export async function suspendPipelined(
   tx: Transaction,
   claim: RunClaim,
   claimed: Pick<ClaimedRun, 'wake_count'>,
@@ -472,9 +471,9 @@ export async function suspendAtOnce(
 }
 
 /**
- * Lets a held run wait without a worker. One that was woken since it was claimed is promised a worker at once: what it would wait
- * for may have come already.
- * @throws LeaseLost when somebody else has it.
+ * Suspends a claimed run, so that it waits without a worker. A run that was woken since its claim becomes due immediately, because the
+ * result that it would wait for may have arrived.
+ * @throws LeaseLost when the claim is no longer valid.
  */
 export async function suspendRun(
   tx: Transaction,
@@ -492,7 +491,10 @@ export async function suspendRun(
   if (row.wake_count !== claimed.wake_count) tx.wakeWorkers(claimed.tenant_id);
 }
 
-/** Lets a held run go at once, for another worker to take, or after a wait; its holder, whose renewal may be on the way, holds it no more. @throws LeaseLost when somebody else has it. */
+/**
+ * Releases a claimed run, so that a worker can claim it after the given time. The fence token changes, so later writes of this claim fail.
+ * @throws LeaseLost when the claim is no longer valid.
+ */
 export async function releaseRun(
   tx: Transaction,
   { runId, fence }: RunClaim,
@@ -512,7 +514,7 @@ export async function releaseRun(
   if (afterSeconds <= 1) tx.wakeWorkers(tenantId);
 }
 
-/** Names one call of a skill: a try of a step, or one call of an agent's tools within it. */
+/** The key of one call of a skill: an attempt of a step, or one tool call of an agent step. */
 export interface CallKey {
   runId: string;
   stepIndex: number;
@@ -521,15 +523,15 @@ export interface CallKey {
   call: number;
 }
 
-/** A call that is about to reach out. */
+/** The intent of a call with an effect. */
 export interface Intent extends CallKey {
-  /** A new id for each declaration: tells an intent that this worker wrote, and whose commit was not answered, from that of another worker. */
+  /** A new id for each declaration. It distinguishes an intent of this worker whose commit was not acknowledged from one of another worker. */
   declarationId: string;
   skillId: string;
   kind: 'keyed' | 'once';
 }
 
-/** Whether a call declared an effect, and whether it had its receipt. */
+/** Whether the effects ledger has the intent and the receipt of a call. */
 export async function readEffect(tx: Transaction, key: CallKey): Promise<'none' | 'intent' | 'receipt'> {
   const { rows } = await tx.query<{ done: boolean }>(
     'read_effect',
@@ -541,7 +543,7 @@ export async function readEffect(tx: Transaction, key: CallKey): Promise<'none' 
   return row.done ? 'receipt' : 'intent';
 }
 
-/** Whether an intent is in the effects ledger already; of a `once` call only if this very declaration wrote it. */
+/** Whether the effects ledger has an intent. The intent of a `once` call counts only if this declaration wrote it. */
 export async function hasDeclared(tx: Transaction, intent: Intent): Promise<boolean> {
   const { rows } = await tx.query(
     'has_declared',
@@ -552,8 +554,8 @@ export async function hasDeclared(tx: Transaction, intent: Intent): Promise<bool
 }
 
 /**
- * Enters an intent into the effects ledger. Only after the fence was checked in the same transaction. The intent of a `keyed` call may be there already.
- * @throws StepFailure `outcome_unknown` when another worker entered that of a `once` call.
+ * Inserts an intent into the effects ledger. The transaction must have checked the fence token before. The intent of a `keyed` call may exist.
+ * @throws StepFailure `outcome_unknown` when another worker inserted the intent of a `once` call.
  */
 export async function writeIntent(tx: Transaction, tenantId: string, intent: Intent): Promise<void> {
   const { runId, stepIndex, attempt, call, skillId, kind, declarationId } = intent;
@@ -566,7 +568,7 @@ export async function writeIntent(tx: Transaction, tenantId: string, intent: Int
   throw inDoubt(skillId, await readEffect(tx, intent));
 }
 
-/** Why a `once` call is not made: its intent or its receipt is there already. */
+/** Why a `once` call is not made: its intent or its receipt exists. */
 export const inDoubt = (skillId: string, effect: 'none' | 'intent' | 'receipt'): StepFailure =>
   new StepFailure(
     'outcome_unknown',
@@ -576,7 +578,7 @@ export const inDoubt = (skillId: string, effect: 'none' | 'intent' | 'receipt'):
     { retryable: false },
   );
 
-/** Completes an intent. */
+/** Adds the receipt to an intent. */
 export async function writeReceipt(tx: Transaction, key: CallKey): Promise<void> {
   await tx.query(
     'write_receipt',

@@ -10,12 +10,12 @@ import type { StepWait } from '../schema.ts';
 import type { StepOutcome } from '../steps/outcome.ts';
 import type { EngineDependencies, RunContext } from './run-context.ts';
 import { lockLimits } from './run-rows.ts';
-import { isSuspended, stepUnderWay, suspendAtOnce, suspendRun, writeStep } from './store.ts';
+import { isSuspended, stepUnderWay, suspendPipelined, suspendRun, writeStep } from './store.ts';
 
 /**
  * Suspends a run, and creates the command, approval or child run that it waits for in the same transaction.
- * @returns why that could not be created; null when the run is suspended.
- * @throws LeaseLost when the run is no longer held.
+ * @returns why the command, approval or child run could not be created; null when the run is suspended.
+ * @throws LeaseLost when another process has the run.
  */
 export async function suspend(
   deps: EngineDependencies,
@@ -35,7 +35,7 @@ export async function suspend(
     if (status === 'waiting_approval') tx.changed(runTopic(run.id));
     if (tries === 1 && outcome.for === 'command') {
       const statements = [
-        suspendAtOnce(tx, ctx, run, until),
+        suspendPipelined(tx, ctx, run, until),
         deps.nodes.dispatchPipelined(tx, commandRequest(outcome)),
         writeWait(tx, { kind: 'node_command', commandId: outcome.request.id }),
       ];
@@ -53,11 +53,11 @@ export async function suspend(
     const [, wait] = await Promise.all([suspendRun(tx, ctx, run, until), create(tx, deps, ctx, outcome)]);
     await writeWait(tx, wait);
   };
-  // A read-only command can be sent again, so its commit need not wait for the disk.
+  // A read-only command can be sent again, so its commit does not wait until the data is on disk.
   const durable = outcome.for !== 'command' || outcome.request.command.acts;
   try {
     await ctx.write(write, durable).catch((error: unknown) => {
-      // The second try waits for each result, and finds the reason.
+      // The second try waits for each result and finds the reason.
       if (isAssertionFailed(error)) return ctx.write(write, durable);
       throw error;
     });
