@@ -53,4 +53,4 @@ export type { SdkSkill } from './skills/skill-catalog.ts';
 export { skillTrigger, stepOfSkill } from './skills/skill-run.ts';
 export { callOf } from './steps/steps.ts';
 export { validateSteps } from './steps/validate-steps.ts';
-export { reopenLines, wakeForgottenLines } from './limits/wake-concurrency-queues.ts';
+export { reevaluateConcurrencyQueues, wakeStalledConcurrencyQueues } from './limits/wake-concurrency-queues.ts';

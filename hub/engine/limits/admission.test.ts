@@ -19,7 +19,7 @@ import { PostgresEvents } from '../../platform/events/postgres-events.ts';
 import { newId } from '../../platform/ids.ts';
 import { MemoryBudget } from '../../platform/process/memory-budget.ts';
 import { Runs } from '../../products/automations/runs/index.ts';
-import { admitWaitingRuns, reopenLines, wakeForgottenLines } from '../index.ts';
+import { admitWaitingRuns, reevaluateConcurrencyQueues, wakeStalledConcurrencyQueues } from '../index.ts';
 import { repairRuns } from '../queue/sweeper.ts';
 import { Engine } from '../runs/engine.ts';
 import { defineSkill } from '../skill.ts';
@@ -396,7 +396,7 @@ describe('a line of held runs', () => {
           id,
           limits,
         ]);
-        return reopenLines(tx, tenantId, id);
+        return reevaluateConcurrencyQueues(tx, tenantId, id);
       });
       await worker.take(await woken());
       await worker.take(await woken());
@@ -422,7 +422,7 @@ describe('a line of held runs', () => {
           `UPDATE workflows SET limits = '{"maxConcurrentRuns":1,"onLimit":"queue"}' WHERE id = $1`,
           [id],
         );
-        await reopenLines(tx, tenantId, id);
+        await reevaluateConcurrencyQueues(tx, tenantId, id);
       });
     };
     const waitsFor = async (kind: 'advisory' | 'relation') =>
@@ -505,7 +505,7 @@ describe('a line of held runs', () => {
     for (const id of [lost, rightly]) await worker.take(await accept(tenantId, id, 3));
     const sweep = async () => {
       told.clear();
-      await db.system((tx) => wakeForgottenLines(tx));
+      await db.system((tx) => wakeStalledConcurrencyQueues(tx));
       return await woken();
     };
     expect(await sweep()).toEqual([]);
@@ -697,7 +697,7 @@ describe('limits by time', () => {
     const change = (limits: string | null) =>
       db.workspace(tenantId, async (tx) => {
         await tx.query('change_limits_by_time', 'UPDATE workflows SET limits = $2 WHERE id = $1', [id, limits]);
-        return reopenLines(tx, tenantId, id);
+        return reevaluateConcurrencyQueues(tx, tenantId, id);
       });
     const worker = new Worker();
     const take = async (count: number) => {
@@ -756,7 +756,7 @@ test('10,000 held runs are no work for the sweeps, and their line moves on as qu
     await rowsRead(async () => {
       for (let beat = 0; beat < 20; beat += 1) {
         expect(await repairRuns(db)).toEqual([]);
-        await db.system((tx) => wakeForgottenLines(tx));
+        await db.system((tx) => wakeStalledConcurrencyQueues(tx));
         expect([...told]).toEqual([]);
       }
     }),

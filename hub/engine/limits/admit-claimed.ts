@@ -4,16 +4,17 @@ import type { ClaimedRun } from '../runs/store.ts';
 import { admitClaimedRun } from './admission.ts';
 
 /**
- * Starts a claimed run, or puts it back into its line if the limits of its workflow or the policy of its workspace hold it back.
- * @returns whether it was started.
- * @throws LeaseLost when somebody else has the run.
+ * Starts a claimed run. If the limits of its workflow or the policy of its workspace do not allow it, the run waits in its concurrency
+ * queue without a holder.
+ * @returns whether the run was started.
+ * @throws LeaseLost when this process no longer holds the run.
  */
 export async function admitClaimed(db: Database, run: ClaimedRun): Promise<boolean> {
   if (run.started_at !== null) return true;
-  const line = { tenantId: run.tenant_id, workflowId: run.workflow_id, environment: run.environment };
-  const began = await db.workspace(run.tenant_id, (tx) =>
-    admitClaimedRun(tx, line, { id: run.id, fence: run.fence, holderId: run.holder_id }),
+  const queue = { tenantId: run.tenant_id, workflowId: run.workflow_id, environment: run.environment };
+  const isStarted = await db.workspace(run.tenant_id, (tx) =>
+    admitClaimedRun(tx, queue, { id: run.id, fence: run.fence, holderId: run.holder_id }),
   );
-  if (began === null) throw new LeaseLost('the run was taken over, cancelled or ended');
-  return began;
+  if (isStarted === null) throw new LeaseLost('the run was taken over, cancelled or ended');
+  return isStarted;
 }

@@ -7,54 +7,60 @@ import type { Transaction } from '../../platform/db/database.ts';
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
-/** Where runs of a workflow wait for a limit. Test runs and live runs wait separately and do not count against each other's limits. */
-export interface Line {
+/** A queue in which runs of a workflow wait for a limit. Test runs and live runs wait separately and do not count against each other's limits. */
+export interface ConcurrencyQueue {
   tenantId: string;
   workflowId: string;
   environment: 'live' | 'test';
 }
 
-/** How many runs of a line may begin, and why no more. */
-export interface Room {
-  places: number;
-  hold: QueueReason;
-  /** When there is more; null when that depends on something else than time. */
-  moreAt: Date | null;
+/** Number of runs of a concurrency queue that can start now. */
+export interface Capacity {
+  /** 0 or less if none can start. */
+  slots: number;
+  /** The limit that allows no more runs. */
+  limitedBy: QueueReason;
+  /** When more runs can start; null if this does not depend on the time alone. */
+  availableAt: Date | null;
 }
 
-interface Rules {
+/** The limits of a concurrency queue, and the runs that count against them. */
+interface AdmissionState {
   [column: string]: unknown;
-  /** The time at which they were read, by the clock of the database. */
+  /** Time of the read, by the clock of the database. */
   now: Date;
   limits: WorkflowLimits | null;
   overlap: string | null;
   quiet_hours: QuietHours | null;
   max_runs_per_hour: number | null;
-  under_way: number;
+  /** Started runs that have not ended, counted up to the limit. */
+  in_progress: number;
+  /** Starts of the workflow, by second, oldest first; null if they are not limited, or not counted yet. */
   minute: { count: number; last_at: string }[] | null;
+  /** Starts of the workspace, by minute, oldest first; null if they are not limited, or not counted yet. */
   hour: { count: number; last_at: string }[] | null;
 }
 
-/** How many runs of a workflow there may be at once, of those that a run has to wait for; null for any number. */
-function maxConcurrentRuns(workflow: { limits: WorkflowLimits | null; overlap: string | null }): number | null {
+/** Maximum number of concurrent runs of a workflow in one environment; null for no limit. A schedule with overlap `queue` implies 1. */
+function concurrencyLimitOf(workflow: { limits: WorkflowLimits | null; overlap: string | null }): number | null {
   return workflow.limits?.maxConcurrentRuns ?? (workflow.overlap === 'queue' ? 1 : null);
 }
 
-/** What a line is judged by: the limits as they are now, and how many runs of its environment count against them. */
-export async function readRules(tx: Transaction, line: Line): Promise<Rules> {
-  const { tenantId, workflowId, environment } = line;
+/** Reads the current limits of a concurrency queue, and the number of runs of its environment that count against them. */
+export async function readAdmissionState(tx: Transaction, queue: ConcurrencyQueue): Promise<AdmissionState> {
+  const { tenantId, workflowId, environment } = queue;
   const read = async () => {
-    const { rows } = await tx.query<Rules>(
+    const { rows } = await tx.query<AdmissionState>(
       'read_rules',
       `SELECT clock_timestamp() AS now, w.limits, w.trigger->'schedule'->>'overlap' AS overlap, p.quiet_hours, p.max_runs_per_hour,
          (SELECT count(*)::int FROM (SELECT 1 FROM runs WHERE workflow_id = w.id AND environment = $3 AND started_at IS NOT NULL AND finished_at IS NULL
-            LIMIT coalesce((w.limits->>'maxConcurrentRuns')::int, CASE WHEN w.trigger->'schedule'->>'overlap' = 'queue' THEN 1 ELSE 0 END)) u) AS under_way,
+            LIMIT coalesce((w.limits->>'maxConcurrentRuns')::int, CASE WHEN w.trigger->'schedule'->>'overlap' = 'queue' THEN 1 ELSE 0 END)) u) AS in_progress,
          CASE WHEN w.limits ? 'maxRunsPerMinute' THEN (SELECT json_agg(s ORDER BY s.last_at) FROM (SELECT count, last_at FROM run_starts WHERE scope_id = w.id AND environment = $3) s) END AS minute,
          CASE WHEN p.max_runs_per_hour IS NOT NULL THEN (SELECT json_agg(s ORDER BY s.last_at) FROM (SELECT count, last_at FROM run_starts WHERE scope_id = w.tenant_id AND environment = $3) s) END AS hour
        FROM workflows w LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id WHERE w.id = $1 AND w.tenant_id = $2`,
       [workflowId, tenantId, environment],
     );
-    // Workflows are kept when they are deleted; without one there is nothing that could hold its runs.
+    // Deleted workflows keep their row. A workflow without a row has no limits.
     return (
       rows[0] ?? {
         now: new Date(),
@@ -62,76 +68,95 @@ export async function readRules(tx: Transaction, line: Line): Promise<Rules> {
         overlap: null,
         quiet_hours: null,
         max_runs_per_hour: null,
-        under_way: 0,
+        in_progress: 0,
         minute: null,
         hour: null,
       }
     );
   };
-  const rules = await read();
+  const state = await read();
   const unseeded = {
-    minute: rules.limits?.maxRunsPerMinute !== undefined && rules.minute === null,
-    hour: rules.max_runs_per_hour !== null && rules.hour === null,
+    minute: state.limits?.maxRunsPerMinute !== undefined && state.minute === null,
+    hour: state.max_runs_per_hour !== null && state.hour === null,
   };
-  if (unseeded.minute) await seedStarts(tx, line, workflowId, 'second');
-  if (unseeded.hour) await seedStarts(tx, line, tenantId, 'minute');
-  return unseeded.minute || unseeded.hour ? read() : rules;
+  if (unseeded.minute) await seedStarts(tx, queue, workflowId, 'second');
+  if (unseeded.hour) await seedStarts(tx, queue, tenantId, 'minute');
+  return unseeded.minute || unseeded.hour ? read() : state;
 }
 
-/** How many runs may begin when `more` have begun since the rules were read; null for any number. */
-export function roomOf(rules: Rules, more: number): Room | null {
-  const { now } = rules;
-  const quiet = rules.quiet_hours === null ? null : endOfPeriod(rules.quiet_hours, now);
-  if (quiet !== null) return { places: 0, hold: 'quiet_hours', moreAt: quiet };
-  const rooms: Room[] = [];
-  const concurrent = maxConcurrentRuns(rules);
-  if (concurrent !== null)
-    rooms.push({ places: concurrent - rules.under_way - more, hold: 'max_concurrent_runs', moreAt: null });
-  const perMinute = rules.limits?.maxRunsPerMinute;
-  if (perMinute !== undefined)
-    rooms.push({ ...roomOfWindow(rules.minute ?? [], perMinute - more, minuteMs, now), hold: 'max_runs_per_minute' });
-  if (rules.max_runs_per_hour !== null)
-    rooms.push({
-      ...roomOfWindow(rules.hour ?? [], rules.max_runs_per_hour - more, hourMs, now),
-      hold: 'max_runs_per_hour',
+/**
+ * Computes how many runs can start.
+ * @param startedSince number of runs that started after the state was read.
+ * @returns null if no limit applies.
+ */
+export function computeCapacity(state: AdmissionState, startedSince: number): Capacity | null {
+  const { now } = state;
+  const quietUntil = state.quiet_hours === null ? null : endOfPeriod(state.quiet_hours, now);
+  if (quietUntil !== null) return { slots: 0, limitedBy: 'quiet_hours', availableAt: quietUntil };
+  const capacities: Capacity[] = [];
+  const maxConcurrent = concurrencyLimitOf(state);
+  if (maxConcurrent !== null)
+    capacities.push({
+      slots: maxConcurrent - state.in_progress - startedSince,
+      limitedBy: 'max_concurrent_runs',
+      availableAt: null,
     });
-  // What depends on others alone comes first: until it has room, no time helps.
-  return rooms.reduce<Room | null>(
-    (least, room) =>
-      least === null || room.places < least.places || (least.places <= 0 && room.places <= 0 && later(room, least))
-        ? room
+  const perMinute = state.limits?.maxRunsPerMinute;
+  if (perMinute !== undefined)
+    capacities.push({
+      ...computeWindowCapacity(state.minute ?? [], perMinute - startedSince, minuteMs, now),
+      limitedBy: 'max_runs_per_minute',
+    });
+  if (state.max_runs_per_hour !== null)
+    capacities.push({
+      ...computeWindowCapacity(state.hour ?? [], state.max_runs_per_hour - startedSince, hourMs, now),
+      limitedBy: 'max_runs_per_hour',
+    });
+  // A limit replaces the one before it if it allows fewer runs, or if both are exhausted and it becomes available later.
+  return capacities.reduce<Capacity | null>(
+    (least, capacity) =>
+      least === null ||
+      capacity.slots < least.slots ||
+      (least.slots <= 0 && capacity.slots <= 0 && isAvailableLater(capacity, least))
+        ? capacity
         : least,
     null,
   );
 }
 
-const later = (one: Room, other: Room) => other.moreAt !== null && (one.moreAt === null || one.moreAt > other.moreAt);
+/** Whether one capacity becomes available later than another. A capacity without a time is the latest. */
+const isAvailableLater = (one: Capacity, other: Capacity) =>
+  other.availableAt !== null && (one.availableAt === null || one.availableAt > other.availableAt);
 
-function roomOfWindow(
+/** Computes how many of `maxStarts` starts within a sliding window remain. */
+function computeWindowCapacity(
   slices: { count: number; last_at: string }[],
-  most: number,
+  maxStarts: number,
   windowMs: number,
   now: Date,
-): { places: number; moreAt: Date } {
+): { slots: number; availableAt: Date } {
   const counted = slices.filter((slice) => new Date(slice.last_at).getTime() + windowMs > now.getTime());
   const oldest = counted[0];
   return {
-    places: most - counted.reduce((sum, slice) => sum + slice.count, 0),
-    moreAt: new Date((oldest === undefined ? now : new Date(oldest.last_at)).getTime() + windowMs),
+    slots: maxStarts - counted.reduce((sum, slice) => sum + slice.count, 0),
+    availableAt: new Date((oldest === undefined ? now : new Date(oldest.last_at)).getTime() + windowMs),
   };
 }
 
-/** Counts runs that begin now, of a workflow or of all its workspace, in slices that a window of time is made of. */
+/**
+ * Adds runs that start now to the count of the current time slice, and deletes old slices.
+ * @param scopeId the workflow, counted by the second, or the workspace, counted by the minute.
+ */
 export async function countStarts(
   tx: Transaction,
-  { tenantId, environment }: Line,
+  { tenantId, environment }: ConcurrencyQueue,
   scopeId: string,
   slice: 'second' | 'minute',
   count: number,
 ): Promise<void> {
   await tx.query(
     'count_starts',
-    `WITH gone AS (
+    `WITH expired AS (
        DELETE FROM run_starts WHERE scope_id = $1 AND environment = $5 AND last_at < now() - CASE $3 WHEN 'second' THEN interval '2 minutes' ELSE interval '2 hours' END AND slice_at <> date_trunc($3, now())
      )
      INSERT INTO run_starts (scope_id, environment, slice_at, tenant_id, count, last_at) VALUES ($1, $5, date_trunc($3, now()), $2, $4, clock_timestamp())
@@ -140,10 +165,13 @@ export async function countStarts(
   );
 }
 
-/** Counts the runs that began before anybody kept count. The row of now stands for `they were counted` even where there were none. */
+/**
+ * Counts the starts of the last window from the runs, for a scope without counts. The row of the current slice marks the scope as
+ * counted, even if there were no starts.
+ */
 async function seedStarts(
   tx: Transaction,
-  { tenantId, environment }: Line,
+  { tenantId, environment }: ConcurrencyQueue,
   scopeId: string,
   slice: 'second' | 'minute',
 ): Promise<void> {

@@ -1,20 +1,26 @@
 import type { Transaction } from '../../platform/db/database.ts';
-import { endsLock, lockLine } from './concurrency-queue-locks.ts';
+import { endsLock, lockConcurrencyQueue } from './concurrency-queue-locks.ts';
 
 /**
- * Has the lines of a workflow, or of all workflows of a workspace, judged anew, in the transaction that changed what they are judged by.
- * The starts before it are counted anew: they were counted by another limit, or not at all.
+ * Wakes the first run of each concurrency queue of a workflow, or of all workflows of a workspace, so that the limits are evaluated again.
+ * Call it in the transaction that changes the limits or the policy.
+ * The counted starts are deleted, because the old limit counted them differently or not at all. The next evaluation counts them again.
  */
-export async function reopenLines(tx: Transaction, tenantId: string, workflowId: string | null): Promise<void> {
-  // Whoever judges a line now, or ends a run, does so by what was; it must have written its runs before they are looked for.
+export async function reevaluateConcurrencyQueues(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string | null,
+): Promise<void> {
+  // Open transactions that evaluate these queues, or end a run of the workflow, use the old limits.
+  // The locks wait until those transactions end, so that the statements below see their runs.
   if (workflowId === null) {
     await tx.query('lock_workspace_lines', `SELECT pg_advisory_xact_lock(hashtextextended($1::text, 1))`, [tenantId]);
   } else {
     await tx.query('lock_ends', `SELECT pg_advisory_xact_lock(${endsLock('$1')})`, [workflowId]);
-    await lockLine(tx, tenantId, workflowId);
+    await lockConcurrencyQueue(tx, tenantId, workflowId);
   }
   await tx.query('forget_starts', 'DELETE FROM run_starts WHERE scope_id = $1', [workflowId ?? tenantId]);
-  return wakeFirst(
+  return wakeFirstRuns(
     tx,
     workflowId === null ? 'reopen_lines' : 'reopen_line',
     'TRUE',
@@ -23,35 +29,36 @@ export async function reopenLines(tx: Transaction, tenantId: string, workflowId:
 }
 
 /**
- * Wakes the first of each line that has room and no time at which it looks: its wake-up was lost, with a process or because a limit came
- * while runs were under way. Only in a transaction that sees every workspace; part of the sweep.
+ * Wakes the first run of each concurrency queue that can have capacity, when that run has neither a wake-up time nor a holder.
+ * Its wake-up was lost when a process ended, or because the limit was set while runs were in progress.
+ * Call it periodically, in a transaction that sees all workspaces.
  */
-export function wakeForgottenLines(tx: Transaction): Promise<void> {
-  const hasRoom = `CASE r.waits_for
+export function wakeStalledConcurrencyQueues(tx: Transaction): Promise<void> {
+  const hasCapacity = `CASE r.waits_for
       WHEN 'max_runs_per_hour' THEN NOT EXISTS (SELECT 1 FROM runs o WHERE o.tenant_id = r.tenant_id AND o.environment = r.environment AND o.waits_for = 'max_runs_per_hour' AND o.wake_at IS NOT NULL)
       WHEN 'max_concurrent_runs' THEN coalesce((SELECT count(*) FROM (SELECT 1 FROM runs u WHERE u.workflow_id = r.workflow_id AND u.environment = r.environment AND u.started_at IS NOT NULL AND u.finished_at IS NULL LIMIT m.most) c) < m.most, true)
       ELSE true END`;
-  return wakeFirst(tx, 'wake_forgotten_lines', `r.wake_at IS NULL AND r.holder_id IS NULL AND ${hasRoom}`, []);
+  return wakeFirstRuns(tx, 'wake_forgotten_lines', `r.wake_at IS NULL AND r.holder_id IS NULL AND ${hasCapacity}`, []);
 }
 
-/** Wakes the first of lines, found by stepping from line to line through the index, whatever their length. */
-async function wakeFirst(tx: Transaction, name: string, where: string, values: string[]): Promise<void> {
+/** Wakes the first run of each concurrency queue. One index step finds each queue, so the cost does not depend on its length. */
+async function wakeFirstRuns(tx: Transaction, name: string, where: string, values: string[]): Promise<void> {
   const [byTenant, byWorkflow] = [
     values.length > 0 ? 'AND h.tenant_id = $1' : '',
     values.length > 1 ? 'AND h.workflow_id = $2' : '',
   ];
   const { rows } = await tx.query<{ tenant_id: string }>(
     name,
-    `WITH RECURSIVE line AS (
+    `WITH RECURSIVE queue AS (
        (SELECT tenant_id, workflow_id, environment, id FROM runs h WHERE waits_for IS NOT NULL ${byTenant} ${byWorkflow} ORDER BY tenant_id, workflow_id, environment, id LIMIT 1)
        UNION ALL
-       SELECT n.* FROM line CROSS JOIN LATERAL (
-         SELECT tenant_id, workflow_id, environment, id FROM runs h WHERE waits_for IS NOT NULL AND (h.tenant_id, h.workflow_id, h.environment) > (line.tenant_id, line.workflow_id, line.environment) ${byTenant} ${byWorkflow}
+       SELECT n.* FROM queue CROSS JOIN LATERAL (
+         SELECT tenant_id, workflow_id, environment, id FROM runs h WHERE waits_for IS NOT NULL AND (h.tenant_id, h.workflow_id, h.environment) > (queue.tenant_id, queue.workflow_id, queue.environment) ${byTenant} ${byWorkflow}
          ORDER BY tenant_id, workflow_id, environment, id LIMIT 1) n
      ), first AS (
        SELECT r.id FROM runs r JOIN workflows w ON w.id = r.workflow_id
        CROSS JOIN LATERAL (SELECT coalesce((w.limits->>'maxConcurrentRuns')::int, CASE WHEN w.trigger->'schedule'->>'overlap' = 'queue' THEN 1 END) AS most) m
-       WHERE r.id = ANY(ARRAY(SELECT id FROM line)) AND r.waits_for IS NOT NULL AND ${where} FOR UPDATE OF r SKIP LOCKED
+       WHERE r.id = ANY(ARRAY(SELECT id FROM queue)) AND r.waits_for IS NOT NULL AND ${where} FOR UPDATE OF r SKIP LOCKED
      ), woken AS (
        UPDATE runs SET wake_at = now(), wake_count = wake_count + 1 FROM first WHERE runs.id = first.id RETURNING runs.tenant_id
      )

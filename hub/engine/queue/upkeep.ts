@@ -1,7 +1,7 @@
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { PeriodicTask } from '../../platform/process/periodic-tasks.ts';
-import { wakeForgottenLines } from '../limits/wake-concurrency-queues.ts';
+import { wakeStalledConcurrencyQueues } from '../limits/wake-concurrency-queues.ts';
 import { rollUp } from '../stats/rollups.ts';
 import { enterUnknownHolders, LeaseWatch, repairBatch, repairRuns } from './sweeper.ts';
 
@@ -26,7 +26,7 @@ export function engineTasks({ db, logger }: Platform): PeriodicTask[] {
       everyMs: 30_000,
       run: async () => {
         await enterUnknownHolders(db);
-        await db.system((tx) => wakeForgottenLines(tx), { durable: false });
+        await db.system((tx) => wakeStalledConcurrencyQueues(tx), { durable: false });
       },
     },
     { name: 'rollups', everyMs: 30_000, run: (stopping) => rollUp(db, stopping) },

@@ -15,7 +15,7 @@ import { PostgresEvents } from '../../platform/events/postgres-events.ts';
 import { newId } from '../../platform/ids.ts';
 import { logSkills } from '../../products/automations/logs/skills.ts';
 import { findStartable } from '../../products/automations/workflows/store.ts';
-import { endsLock, lockLine } from '../limits/concurrency-queue-locks.ts';
+import { endsLock, lockConcurrencyQueue } from '../limits/concurrency-queue-locks.ts';
 import { Engine } from '../runs/engine.ts';
 import { releaseRun } from '../runs/store.ts';
 import type { ClaimedRun } from '../runs/store.ts';
@@ -509,7 +509,7 @@ test('ends for which others of their workflow wait are written by themselves, an
   ]);
   const letGo = Promise.withResolvers<void>();
   const judging = db.workspace(lined, async (tx) => {
-    await lockLine(tx, lined, definition.id);
+    await lockConcurrencyQueue(tx, lined, definition.id);
     await letGo.promise;
   });
   const engine = engineWith(logSkills());

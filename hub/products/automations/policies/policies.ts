@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { policies as resource, putPolicyBody } from '../../../../shared/contract/automations/policies.ts';
 import type { Policy } from '../../../../shared/contract/automations/policies.ts';
 import { AppError, invalidBody } from '../../../../shared/errors.ts';
-import { reopenLines } from '../../../engine/index.ts';
+import { reevaluateConcurrencyQueues } from '../../../engine/index.ts';
 import { workflows } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, inArray, isNull, sql } from '../../../platform/db/orm.ts';
@@ -119,7 +119,7 @@ export class Policies {
       });
       // The new policy may allow runs that the old policy delayed.
       const policy = await readPolicy(tx, tenantId);
-      await reopenLines(tx, tenantId, null);
+      await reevaluateConcurrencyQueues(tx, tenantId, null);
       return policy;
     });
   }

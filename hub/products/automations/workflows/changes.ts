@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { workflows as resource } from '../../../../shared/contract/automations/workflows.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
-import { reopenLines } from '../../../engine/index.ts';
+import { reevaluateConcurrencyQueues } from '../../../engine/index.ts';
 import type { RunCaller } from '../../../engine/index.ts';
 import { readNow } from '../../../platform/db/clock.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -187,7 +187,7 @@ export async function changeWorkflow(
     details: { version: updated.version, changed: Object.keys(body) },
   });
   // The new limits may allow runs that the old limits delayed.
-  if (body.limits !== undefined || body.triggerJson !== undefined) await reopenLines(tx, tenantId, id);
+  if (body.limits !== undefined || body.triggerJson !== undefined) await reevaluateConcurrencyQueues(tx, tenantId, id);
   return {
     row: updated,
     setsToken:
