@@ -31,12 +31,12 @@ import {
 import type { FieldAuthors } from '../platform/field-authors.ts';
 
 /**
- * The tables of the engine, and what always holds of them.
+ * The tables of the engine and their invariants.
  *
- * Over 300 lines: they are tables of one engine, and refer to each other.
+ * Over 300 lines: the tables belong to one engine and refer to each other.
  */
 
-/** What a workflow is now. The engine reads definitions; the product that edits them is another's business. */
+/** Current definitions of workflows. The engine only reads them; the automations product edits them. */
 export const workflows = pgTable(
   'workflows',
   {
@@ -45,23 +45,23 @@ export const workflows = pgTable(
     name: text('name').notNull(),
     active: boolean('active').notNull(),
     version: integer('version').notNull(),
-    /** The webhook token inside is sealed. */
+    /** A webhook token in the trigger is encrypted. */
     trigger: jsonb('trigger').$type<Trigger>().notNull(),
     steps: jsonb('steps').$type<Step[]>().notNull(),
-    /** Which payload a run of it takes; null for any. */
+    /** The payload that runs of the workflow accept; null for any payload. */
     inputs: jsonb('inputs').$type<WorkflowInputs>(),
-    /** SHA-256 of the webhook token: how the inbound hook finds the workflow. */
+    /** SHA-256 of the webhook token. Inbound webhooks find the workflow by it. */
     webhookTokenHash: bytea('webhook_token_hash'),
-    /** Since when it has that token: of two workspaces with one token, a call without an id means the one that had it first. */
+    /** When the workflow received its token. If two workspaces use the same token, a call without an id belongs to the one that had it first. */
     webhookTokenSince: instant('webhook_token_since'),
-    /** Event type of an event trigger: how an event finds its workflows. */
+    /** Event type of an event trigger. Events find their workflows by it. */
     eventType: text('event_type'),
-    /** When a schedule fires next; null when it does not, or is not active. */
+    /** When the schedule fires next; null without a schedule, or if it does not fire again or is not active. */
     nextRunAt: instant('next_run_at'),
     limits: jsonb('limits').$type<WorkflowLimits>(),
-    /** `test` while a key of that environment saved it last: then all its runs are of it. */
+    /** `test` if an API key of the test environment saved the workflow last. All its runs are then test runs. */
     environment: text('environment').$type<'live' | 'test'>().notNull().default('live'),
-    /** What made this workflow and keeps it up to date, if it was not a person. */
+    /** The object that created the workflow and keeps it up to date; null for a workflow that a user or API key created. */
     origin: jsonb('origin').$type<
       | { kind: 'sequence' | 'agent' | 'skill'; id: string }
       | { kind: 'pack'; id: string; grants?: { skills: string[]; hosts: string[] } }
@@ -114,10 +114,10 @@ export const workflows = pgTable(
   ],
 );
 
-/** Whether a workflow is one to show: not the one under which the calls of a skill by itself run. */
+/** Whether lists show the workflow. Workflows that only execute direct calls of a skill are hidden. */
 export const isShown = sql`(${workflows.origin}->>'kind') is distinct from 'skill'`;
 
-/** What each version said; a run reads its own version for as long as it lives. */
+/** Versions of workflows. A run uses the version that it started with until it ends. */
 export const workflowVersions = pgTable(
   'workflow_versions',
   {
@@ -129,18 +129,21 @@ export const workflowVersions = pgTable(
     name: text('name').notNull(),
     steps: jsonb('steps').$type<Step[]>().notNull(),
     inputs: jsonb('inputs').$type<WorkflowInputs>(),
-    /** Who made this version, who last changed its trigger, steps, limits or inputs, and who last activated the workflow: `user:<id>`, `token:<id>` or another actor. */
+    /**
+     * The actors that created this version, last changed its trigger, steps, limits or inputs, and last activated the workflow:
+     * `user:<id>`, `token:<id>` or another actor.
+     */
     changedBy: text('changed_by'),
     definedBy: text('defined_by'),
     activatedBy: text('activated_by'),
-    /** Who last changed each part of the content, and who published the pack that it was made from. */
+    /** The actor that last changed each field, and the publisher of the pack that the workflow was made from. */
     authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
     createdAt: createdAt(),
   },
   (table) => [primaryKey({ columns: [table.workflowId, table.version] }), ...policies()],
 );
 
-/** The ledger entry that a run and its retries share. */
+/** A flow groups a run and its retries. */
 export const flows = pgTable(
   'flows',
   {
@@ -148,7 +151,7 @@ export const flows = pgTable(
     tenantId: hotTenantId(),
     workflowId: uuid('workflow_id').notNull(),
     revision: integer('revision').notNull(),
-    /** What its runs are about, such as a conversation of Live Chat: they go when that is erased. */
+    /** The subject of the runs, for example a conversation of Live Chat. Erasing the subject also erases the runs. */
     subjectId: uuid('subject_id'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -164,7 +167,7 @@ export const flows = pgTable(
   ],
 );
 
-/** What was erased, until the runs that are about it are gone too. */
+/** Erased subjects, until their runs are erased as well. */
 export const erasedSubjects = pgTable(
   'erased_subjects',
   {
@@ -183,13 +186,14 @@ export interface RunFailure {
 
 /**
  * One attempt to run a version of a workflow. Invariants:
- * - `wake_at` says from when on the run wants a worker; it is null exactly when the run is final, waits for an approval, or is held by
- *   a limit that time alone does not open.
- * - `waits_for` is set exactly while a limit or a policy holds the run back before it begins: then it stands in the line of its
- *   workflow and environment, by id; only the first of a line has a `wake_at`. The transaction that makes room begins the first ones.
- * - a worker holds the run from a claim, which sets `fence` to a value that no other holder ever had (`nextFence`) and `holder_id` to
- *   its process, until the run finishes or waits, or the lease of the process ends. Every write of a worker names its fence, so that
- *   a worker that was overtaken writes nothing.
+ * - `wake_at` is the time from which the run needs a worker. It is null exactly when the run is final, waits for an approval, or waits
+ *   in a concurrency queue without a timer.
+ * - `waits_for` is set exactly while a limit or a policy delays the start of the run. The run is then in the concurrency queue of its
+ *   workflow and environment, ordered by id. Only the first run of a queue can have a `wake_at`. The transaction that ends a run starts
+ *   the next runs of the queue.
+ * - A claim sets `fence` to a value that no other holder ever had (`nextFence`), and `holder_id` to the process. The process holds the run
+ *   until the run ends or waits, or until the lease of the process expires. Every write of a worker checks the fence, so an earlier holder
+ *   writes nothing.
  * - `finished_at` is set exactly in the final states.
  */
 export const runs = pgTable(
@@ -208,35 +212,41 @@ export const runs = pgTable(
     attempt: integer('attempt').notNull(),
     error: jsonb('error').$type<RunFailure>(),
     nextStep: integer('next_step').notNull().default(0),
-    /** The run whose step waits for this one. */
+    /** The run with the step that waits for this run. */
     parentRunId: uuid('parent_run_id'),
-    /** How many runs, each started by the one before, led to this one. */
+    /** Length of the chain of runs that led to this one. */
     depth: integer('depth').notNull().default(0),
-    /** Users and keys that started it, or a run that led to it, or ran one of these again: `user:<id>`, `token:<id>`. `readRunPeople` adds the authors of the workflow. */
+    /**
+     * Users and API keys that started or retried this run, or a run that led to it: `user:<id>`, `token:<id>`. `readRunPeople` adds the
+     * authors of the workflow.
+     */
     requestedBy: text('requested_by')
       .array()
       .notNull()
       .default(sql`'{}'`),
-    /** Users and keys that wrote what the run used, besides its own version: runs that led to it, agents, tool profiles, models. */
+    /**
+     * Users and API keys that wrote content that the run used, apart from its own version: runs that led to it, agents, tool profiles,
+     * models.
+     */
     authoredBy: text('authored_by')
       .array()
       .notNull()
       .default(sql`'{}'`),
-    /** The span that accepted it, as W3C's `traceparent`; null where nothing was traced then. */
+    /** The span that accepted the run, as a W3C `traceparent`; null if it was not traced. */
     traceParent: text('trace_parent'),
-    /** The values exceed 2^53: JavaScript reads them as text. */
+    /** Values can exceed 2^53, so JavaScript reads them as text. */
     fence: bigint('fence', { mode: 'bigint' })
       .notNull()
       .default(sql`0`),
-    /** The process whose worker holds it (`worker_processes`). */
+    /** The process that holds the run (`worker_processes`). */
     holderId: uuid('holder_id'),
     wakeAt: instant('wake_at'),
     waitsFor: text('waits_for').$type<QueueReason>(),
-    /** Raised at each wake-up: a worker that is about to have its run wait sees that it was woken meanwhile. */
+    /** Incremented by each wake-up, so that a worker which suspends the run detects a concurrent wake-up. */
     wakeCount: integer('wake_count').notNull().default(0),
-    /** Workers in a row whose lease ended while they held it, without one step done: a run that kills its workers is ended. */
+    /** Number of consecutive holders that lost their lease before a step was completed. A run that crashes its workers is ended. */
     lostLeases: integer('lost_leases').notNull().default(0),
-    /** The fences of holders whose process ended while it worked on this very step; none for any other step. */
+    /** The fences of holders whose process ended while it executed `step`. Counts of earlier steps are not kept. */
     processDeaths: jsonb('process_deaths').$type<{ step: number; fences: string[] }>(),
     queuedAt: instant('queued_at').notNull(),
     startedAt: instant('started_at'),
@@ -265,7 +275,7 @@ export const runs = pgTable(
       .on(table.tenantId, table.id)
       .where(sql`trigger->>'type' = 'error'`)
       .concurrently(),
-    // What wants a worker, by workspace, so that each one's share can be taken without reading another's backlog.
+    // Runs that need a worker, by workspace, so that a claim does not read the backlog of other workspaces.
     index('runs_due')
       .on(table.tenantId, table.wakeAt)
       .where(sql`wake_at is not null and holder_id is null`)
@@ -293,8 +303,8 @@ export const runs = pgTable(
 export type RunRow = typeof runs.$inferSelect;
 
 /**
- * Processes that work on runs. A process holds its runs with one lease, which it renews. A row is removed only when its lease has
- * ended and no run names it.
+ * Processes that execute runs. A process holds all its runs under one lease, which it renews. A row is removed only when the lease has
+ * expired and no run refers to the row.
  */
 export const workerProcesses = pgTable(
   'worker_processes',
@@ -303,13 +313,13 @@ export const workerProcesses = pgTable(
 );
 
 /**
- * How many runs of an environment began lately, counted in slices of time: of a workflow by the second, of a workspace by the minute. Only kept where
- * a limit asks for it, and counted anew from the runs where there is no row.
+ * Number of recently started runs of an environment in time slices: of a workflow by the second, of a workspace by the minute. Rows exist only
+ * where a limit needs them. Without rows, the starts are counted from the runs.
  */
 export const runStarts = pgTable(
   'run_starts',
   {
-    /** The workflow or the workspace. */
+    /** Id of the workflow or the workspace. */
     scopeId: uuid('scope_id').notNull(),
     environment: text('environment').$type<'live' | 'test'>().notNull(),
     sliceAt: instant('slice_at').notNull(),
@@ -324,27 +334,27 @@ export const runStarts = pgTable(
   ],
 );
 
-/** What a step that holds no worker waits for. */
+/** What a suspended step waits for. */
 export type StepWait =
   | { kind: 'node_command'; commandId: string }
   | { kind: 'approval'; approvalId: string }
   | { kind: 'run'; runId: string }
   | { kind: 'delay' }
-  /** `of` is what an agent's open tool call still waits for, or has been answered by. */
+  /** `of` is what an open tool call of an agent still waits for, or what has answered it. */
   | { kind: 'retry'; of?: Exclude<StepWait, { kind: 'delay' } | { kind: 'retry' }> };
 
-/** An attempt of a step that failed and was, or is to be, tried again. */
+/** A failed attempt of a step that was or will be retried. */
 export interface RetriedAttempt {
   /** From 1. */
   attempt: number;
-  /** As JSON of the database writes a time. */
+  /** In the format in which PostgreSQL writes a time as JSON. */
   startedAt: string;
   finishedAt: string;
-  /** The message is cut. */
+  /** The message is truncated. */
   error: { code: string; message: string };
 }
 
-/** One step of a run, from the moment it began. The table lies by month, by the run's id. */
+/** Started steps of runs. The table has monthly partitions by the id of the run. */
 export const runSteps = pgTable(
   'run_steps',
   {
@@ -356,30 +366,31 @@ export const runSteps = pgTable(
     status: text('status').$type<StepStatus>().notNull(),
     attempts: integer('attempts').notNull(),
     wait: jsonb('wait').$type<StepWait>(),
-    /** What a step of several parts has done so far, such as the turns of an agent. */
+    /** The progress of a step with several parts, for example the turns of an agent. */
     state: jsonb('state').$type<JsonObject>(),
     output: jsonb('output').$type<JsonValue>(),
     outputText: text('output_text'),
-    /** What it was called with, its templates filled in, for people to read; no worker does. */
+    /** The resolved input of the step, for display only. Workers do not read it. */
     input: jsonb('input').$type<JsonValue>(),
-    /** Whether that was too large to be kept; null as long as it was not called. */
+    /** Whether the input was too large to store; null if the step has not been called. */
     inputOmitted: boolean('input_omitted'),
-    /** What output and its text take up, as UTF-8; the sum over a run is bounded. */
+    /** Size of the output and its text as UTF-8, in bytes. The total per run is limited. */
     outputBytes: integer('output_bytes').notNull().default(0),
     error: jsonb('error').$type<RunFailure>(),
     startedAt: instant('started_at'),
     finishedAt: instant('finished_at'),
-    /** The attempts before the present one, and that one while it waits for the next, in order; null without any. */
+    /** Failed attempts in order, including the current one while it waits for its retry; null if there are none. */
     retriedAttempts: jsonb('retried_attempts').$type<RetriedAttempt[]>(),
-    /** When the present attempt began; null for the first one, which began with the step. */
+    /** When the current attempt started; null for the first attempt, which started with the step. */
     attemptStartedAt: instant('attempt_started_at'),
   },
   (table) => [primaryKey({ columns: [table.runId, table.index] }), ...policies()],
 );
 
 /**
- * The effects ledger: a call writes its intent before it reaches out, and its receipt together with its result. An intent without a receipt means that the outcome
- * is unknown. A worker that finds an intent or a receipt of a `once` call that it did not write itself must not make the call.
+ * The effects ledger. A call writes its intent before the external effect, and its receipt together with its result. An intent without a
+ * receipt means that the outcome is unknown. A worker that finds an intent or a receipt of a `once` call that it did not write itself
+ * must not make the call.
  */
 export const effects = pgTable(
   'effects',
@@ -389,12 +400,12 @@ export const effects = pgTable(
       .references(() => runs.id, { onDelete: 'cascade' }),
     stepIndex: integer('step_index').notNull(),
     attempt: integer('attempt').notNull(),
-    /** Which call of an agent's tools it belongs to; 0 for the step itself. */
+    /** Number of the tool call of an agent; 0 for the step itself. */
     call: integer('call').notNull().default(0),
     tenantId: hotTenantId(),
     skillId: text('skill_id').notNull(),
     kind: text('kind').$type<'keyed' | 'once'>().notNull(),
-    /** Which declaration wrote the intent; null where a version before 0080 did. */
+    /** The declaration that wrote the intent; null for intents of versions before 0080, which stored none. */
     declarationId: uuid('declaration_id'),
     intentAt: instant('intent_at').notNull().defaultNow(),
     receiptAt: instant('receipt_at'),
@@ -402,7 +413,7 @@ export const effects = pgTable(
   (table) => [primaryKey({ columns: [table.runId, table.stepIndex, table.attempt, table.call] }), ...policies()],
 );
 
-/** How the runs ended that finished in one slice of time; the sweep fills it once the slice is over. */
+/** Results of the runs that ended in a time slice. The sweep fills it when the slice is complete. */
 export const runRollups = pgTable(
   'run_rollups',
   {
@@ -411,7 +422,7 @@ export const runRollups = pgTable(
     succeeded: integer('succeeded').notNull(),
     failed: integer('failed').notNull(),
     cancelled: integer('cancelled').notNull(),
-    /** Counts by bucket of the logarithmic scale of latencies: from acceptance to the start, and from there to the end. */
+    /** Counts by bucket of a logarithmic scale: the latency from acceptance to start, and the duration from start to end. */
     queueHistogram: jsonb('queue_histogram').$type<Record<string, number>>().notNull(),
     runHistogram: jsonb('run_histogram').$type<Record<string, number>>().notNull(),
   },
