@@ -12,8 +12,8 @@ export type { WorkflowGrants } from './skills/grants.ts';
 export { addHistogram, bucketOf, quantile } from './stats/histogram.ts';
 export type { Histogram } from './stats/histogram.ts';
 export { definitionStamp, isGated, termColumns, workspaceStamp } from './starts/definitions.ts';
-export type { Definition, FoundDefinition } from './starts/definitions.ts';
-export { LockedStarts } from './starts/locked-starts.ts';
+export type { Definition, LockedDefinition } from './starts/definitions.ts';
+export { StartBatch } from './starts/start-batch.ts';
 export type { RunIntake } from './starts/intake.ts';
 export type {
   ApprovalPort,

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/db/database.ts';
 import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
-import { isSoonText } from '../queue/wake-runs.ts';
+import { isDueSoonText } from '../queue/wake-runs.ts';
 import { computeCapacity, countStarts, readAdmissionState } from './concurrency-queue-capacity.ts';
 import type { Capacity, ConcurrencyQueue } from './concurrency-queue-capacity.ts';
 import { lockConcurrencyQueue, lockWorkflowQueueText } from './concurrency-queue-locks.ts';
@@ -147,8 +147,9 @@ async function advanceQueue(
 }
 
 /**
- * Starts the first runs of a queue. The claimed run keeps its holder. The others become due and need a worker.
- * No run overtakes one that another transaction has locked, for example to claim or cancel it. That transaction evaluates the queue after this one.
+ * Starts the first runs of a queue. The process that claimed the run continues to hold it. The other runs become due and need a worker.
+ * No run overtakes a run that another transaction has locked, for example to claim or cancel it. That transaction evaluates the queue
+ * after this one.
  * @returns the ids of the started runs.
  */
 async function startFirstRuns(
@@ -199,7 +200,7 @@ async function delayFirstRun(
        FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND environment = $5 AND waits_for IS NOT NULL ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
      ), delayed AS (
        UPDATE runs SET waits_for = $3, wake_at = first.at, holder_id = NULL, wake_count = wake_count + CASE WHEN first.at IS NULL THEN 0 ELSE 1 END
-       FROM first WHERE runs.id = first.id AND (runs.waits_for <> $3 OR runs.wake_at IS DISTINCT FROM first.at) RETURNING ${isSoonText} AS is_soon
+       FROM first WHERE runs.id = first.id AND (runs.waits_for <> $3 OR runs.wake_at IS DISTINCT FROM first.at) RETURNING ${isDueSoonText} AS is_soon
      ), overtaken AS (
        SELECT r.id FROM runs r WHERE r.id = (SELECT id FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND environment = $5 AND waits_for IS NOT NULL ORDER BY id OFFSET 1 LIMIT 1)
          AND r.waits_for <> 'earlier_runs' AND r.holder_id IS NULL FOR UPDATE SKIP LOCKED

@@ -17,7 +17,7 @@ async function addWorkflow(database: TestDatabase, tenantId: string, workflowId:
   );
 }
 
-test('due runs are found by an index, however many runs a workspace has', async () => {
+test('claiming and listing due runs uses an index, also for a workspace with many runs', async () => {
   await using database = await acquireDatabase();
   await using db = new Database({
     url: database.url,
@@ -28,7 +28,7 @@ test('due runs are found by an index, however many runs a workspace has', async 
   const [tenantId, workflowId] = [newId(), newId()];
   await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'due', '{}')`, [tenantId]);
   await addWorkflow(database, tenantId, workflowId);
-  // A third of the runs has ended, a third is due, and a third waits for a time.
+  // A third of the runs have ended, a third are due, and a third become due later.
   await database.query(
     `INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at, finished_at, wake_at)
      SELECT gen_random_uuid(), $1, $2, 1, gen_random_uuid(), CASE n % 3 WHEN 0 THEN 'succeeded' ELSE 'queued' END, '{}', 'live', 1, now(),
@@ -47,7 +47,7 @@ test('due runs are found by an index, however many runs a workspace has', async 
   expect(found.map(({ statement, problems }) => ({ problems, text: statement.text }))).toEqual([]);
 });
 
-test('many workers that claim the same runs at the same time do not crash PostgreSQL', async () => {
+test('concurrent claims of the same runs by many workers do not crash PostgreSQL', async () => {
   await using database = await acquireDatabase();
   const open = () =>
     new Database({ url: database.url, maxConnections: 3, applicationName: 'test', onError: () => undefined });
@@ -61,10 +61,10 @@ test('many workers that claim the same runs at the same time do not crash Postgr
      SELECT gen_random_uuid(), $1, $2, 1, gen_random_uuid(), 'queued', '{}', 'live', 1, now(), now() FROM generate_series(1, 100)`,
     [tenantId, workflowId],
   );
-  let isOver = false;
-  // The runs are released while others claim, so that claims find rows that were changed after they began.
-  const releasing = [1, 2, 3].map(async () => {
-    while (!isOver)
+  let hasEnded = false;
+  // The runs are released during the claims, so that claims find rows that have changed since the statement started.
+  const releases = [1, 2, 3].map(async () => {
+    while (!hasEnded)
       await database.query(
         `UPDATE runs SET holder_id = NULL, status = 'queued', started_at = NULL, wake_at = now() WHERE id = ANY(ARRAY(SELECT id FROM runs WHERE holder_id IS NOT NULL ORDER BY random() LIMIT 20 FOR UPDATE SKIP LOCKED))`,
       );
@@ -82,7 +82,7 @@ test('many workers that claim the same runs at the same time do not crash Postgr
       }
       return count;
     }),
-  ).finally(() => (isOver = true));
-  await Promise.all(releasing);
+  ).finally(() => (hasEnded = true));
+  await Promise.all(releases);
   expect(claimed.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(100);
 });

@@ -1,26 +1,26 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ClaimedRun } from '../runs/store.ts';
-import type { AskedWorkspace, ClaimedOfWorkspace, DueWorkspaces } from './claim-runs.ts';
+import type { ClaimRequest, ClaimedOfWorkspace, DueWorkspaces } from './claim-runs.ts';
 import { DuePoller } from './due-poller.ts';
 
-/** A database with due runs, and a pool with room for some. */
-class Scene {
+/** A poller with fakes of the database and the pool. */
+class Fixture {
   /** Due runs by workspace. */
   readonly due = new Map<string, number>();
   readonly locked = new Map<string, number>();
   next: { tenantId: string; inMs: number } | null = null;
-  readonly claims: AskedWorkspace[][] = [];
+  readonly claims: ClaimRequest[][] = [];
   readonly claimed: string[] = [];
   readonly full: string[] = [];
   lists = 0;
   slots = 4;
   waiting = 0;
   slotsFreed = 0;
-  roomOf = (_tenantId: string) => 100;
-  claim = async (asked: readonly AskedWorkspace[]): Promise<ClaimedOfWorkspace[]> => {
-    this.claims.push([...asked]);
-    return asked.map(({ tenantId, most }) => {
+  capacityOf = (_tenantId: string) => 100;
+  claim = async (requests: readonly ClaimRequest[]): Promise<ClaimedOfWorkspace[]> => {
+    this.claims.push([...requests]);
+    return requests.map(({ tenantId, most }) => {
       const due = this.due.get(tenantId) ?? 0;
       const count = Math.min(most, due);
       this.due.set(tenantId, due - count);
@@ -37,7 +37,7 @@ class Scene {
   };
   readonly poller: DuePoller;
 
-  constructor(asksAgain = false) {
+  constructor(repeatsClaims = false) {
     const pool = {
       add: ({ tenant_id: tenantId }: ClaimedRun) => {
         this.claimed.push(tenantId);
@@ -48,9 +48,9 @@ class Scene {
         this.slots -= count;
         this.waiting -= count;
       },
-      roomFor: (tenantId: string) => this.roomOf(tenantId),
+      capacityFor: (tenantId: string) => this.capacityOf(tenantId),
       maxWaiting: 256,
-      room: 1_000,
+      capacity: 1_000,
     };
     Object.defineProperties(pool, {
       freeSlots: { get: () => this.slots },
@@ -58,11 +58,11 @@ class Scene {
       slotsFreed: { get: () => this.slotsFreed },
     });
     this.poller = new DuePoller({
-      claim: (asked) => this.claim(asked),
+      claim: (requests) => this.claim(requests),
       listWorkspaces: (after) => this.list(after),
       pool: pool as never,
       onFull: (tenantIds) => this.full.push(...tenantIds),
-      asksAgain,
+      repeatsClaims,
       logger: pino({ level: 'silent' }),
     });
   }
@@ -75,44 +75,44 @@ class Scene {
   end(count: number): void {
     this.slots += count;
     this.slotsFreed += count;
-    const begun = Math.min(this.slots, this.waiting);
-    this.slots -= begun;
-    this.waiting -= begun;
+    const started = Math.min(this.slots, this.waiting);
+    this.slots -= started;
+    this.waiting -= started;
     this.poller.claim();
   }
 }
 
-let scene: Scene;
+let fixture: Fixture;
 beforeEach(async () => {
   vi.useFakeTimers();
-  scene = new Scene();
+  fixture = new Fixture();
   await vi.advanceTimersByTimeAsync(1);
 });
 afterEach(async () => {
-  await scene[Symbol.asyncDispose]();
+  await fixture[Symbol.asyncDispose]();
   vi.useRealTimers();
 });
 
 const settled = () => vi.advanceTimersByTimeAsync(0);
 
-test('a wake-up leads to one claim, and to another one only where it had as many runs as it asked for', async () => {
-  scene.due.set('a', 2);
-  expect(scene.poller.wake(['a', 'b'])).toBe(true);
+test('a wake-up leads to one claim, which is repeated only if it returned the requested number of runs', async () => {
+  fixture.due.set('a', 2);
+  expect(fixture.poller.wake(['a', 'b'])).toBe(true);
   await settled();
-  expect(scene.claims).toEqual([
+  expect(fixture.claims).toEqual([
     [
       { tenantId: 'a', most: 2, onlyRecent: true },
       { tenantId: 'b', most: 2, onlyRecent: true },
     ],
     [{ tenantId: 'a', most: 2, onlyRecent: true }],
   ]);
-  expect(scene.claimed).toEqual(['a', 'a']);
+  expect(fixture.claimed).toEqual(['a', 'a']);
   await vi.advanceTimersByTimeAsync(900);
-  expect(scene.claims).toHaveLength(2);
+  expect(fixture.claims).toHaveLength(2);
 });
 
-test('a process that is woken by others asks a workspace again while it has due runs', async () => {
-  await using remote = new Scene(true);
+test('a process that other processes wake repeats its claims while a workspace has due runs', async () => {
+  await using remote = new Fixture(true);
   remote.slots = 100;
   await vi.advanceTimersByTimeAsync(1);
   remote.due.set('a', 2);
@@ -130,162 +130,162 @@ test('a process that is woken by others asks a workspace again while it has due 
 
 test('a wake-up during a claim leads to another claim', async () => {
   const gate = Promise.withResolvers<void>();
-  const { claim } = scene;
-  scene.claim = async (asked) => {
-    const claimed = await claim(asked);
+  const { claim } = fixture;
+  fixture.claim = async (requests) => {
+    const claimed = await claim(requests);
     await gate.promise;
     return claimed;
   };
-  scene.poller.wake(['a']);
+  fixture.poller.wake(['a']);
   await settled();
-  scene.due.set('a', 1);
-  scene.poller.wake(['a']);
+  fixture.due.set('a', 1);
+  fixture.poller.wake(['a']);
   await settled();
-  expect(scene.claimed).toEqual([]);
+  expect(fixture.claimed).toEqual([]);
   gate.resolve();
   await settled();
-  expect(scene.claimed).toEqual(['a']);
+  expect(fixture.claimed).toEqual(['a']);
 });
 
-test('few runs are claimed before there is a slot for them, and as many more as end', async () => {
-  scene.due.set('a', 10);
-  scene.poller.wake(['a']);
+test('only a few runs are claimed in advance, and further ones as runs end', async () => {
+  fixture.due.set('a', 10);
+  fixture.poller.wake(['a']);
   await settled();
-  expect([scene.claimed.length, scene.slots, scene.waiting]).toEqual([4, 0, 0]);
-  expect(scene.full).toEqual(['a']);
-  // None is taken from other processes while the runs go on.
+  expect([fixture.claimed.length, fixture.slots, fixture.waiting]).toEqual([4, 0, 0]);
+  expect(fixture.full).toEqual(['a']);
+  // While no run ends, no run is claimed that another process could execute.
   await vi.advanceTimersByTimeAsync(5_000);
-  expect(scene.claimed).toHaveLength(4);
-  scene.end(2);
+  expect(fixture.claimed).toHaveLength(4);
+  fixture.end(2);
   await settled();
-  // As many wait as slots became free within the last 100 ms.
-  expect([scene.claimed.length, scene.slots, scene.waiting]).toEqual([8, 0, 2]);
+  // The number of waiting runs is the number of slots that became free within the last 100 ms.
+  expect([fixture.claimed.length, fixture.slots, fixture.waiting]).toEqual([8, 0, 2]);
   for (let ended = 3; ended <= 10; ended += 1) {
-    scene.end(1);
+    fixture.end(1);
     await vi.advanceTimersByTimeAsync(500);
-    expect(scene.claimed.length - ended).toBeLessThan(8);
+    expect(fixture.claimed.length - ended).toBeLessThan(8);
   }
-  expect(scene.claimed).toHaveLength(10);
+  expect(fixture.claimed).toHaveLength(10);
 });
 
-test('workspaces share what is claimed, also when one of them has more than all others', async () => {
-  scene.due.set('a', 1_000);
-  scene.poller.wake(['a']);
+test('claims are shared between workspaces, also if one has many more due runs', async () => {
+  fixture.due.set('a', 1_000);
+  fixture.poller.wake(['a']);
   await settled();
   for (let turn = 0; turn < 50; turn += 1) {
     if (turn === 10) {
-      scene.due.set('b', 3);
-      scene.poller.wake(['b']);
+      fixture.due.set('b', 3);
+      fixture.poller.wake(['b']);
     }
-    scene.end(4);
+    fixture.end(4);
     await vi.advanceTimersByTimeAsync(1);
   }
-  const firstB = scene.claimed.indexOf('b');
-  expect(scene.claimed.filter((tenantId) => tenantId === 'b')).toHaveLength(3);
-  expect(scene.claimed.slice(firstB).filter((tenantId) => tenantId === 'a').length).toBeGreaterThan(50);
+  const firstB = fixture.claimed.indexOf('b');
+  expect(fixture.claimed.filter((tenantId) => tenantId === 'b')).toHaveLength(3);
+  expect(fixture.claimed.slice(firstB).filter((tenantId) => tenantId === 'a').length).toBeGreaterThan(50);
 });
 
-test('a workspace without room is not asked, is claimed for by others, and is asked when it has room', async () => {
-  scene.due.set('a', 1);
-  scene.roomOf = () => 0;
-  expect(scene.poller.wake(['a'])).toBe(false);
+test('runs of a workspace without capacity are left to other processes until there is capacity', async () => {
+  fixture.due.set('a', 1);
+  fixture.capacityOf = () => 0;
+  expect(fixture.poller.wake(['a'])).toBe(false);
   await settled();
-  expect(scene.claims).toEqual([]);
-  scene.roomOf = () => 1;
-  scene.poller.claim();
+  expect(fixture.claims).toEqual([]);
+  fixture.capacityOf = () => 1;
+  fixture.poller.claim();
   await settled();
-  expect(scene.claimed).toEqual(['a']);
+  expect(fixture.claimed).toEqual(['a']);
 });
 
-test('a workspace with locked runs is asked again a few times, ever later', async () => {
-  scene.locked.set('a', 1);
-  scene.list = async () => ({ workspaces: [], upTo: null });
-  scene.poller.wake(['a']);
+test('the claim of a workspace with locked runs is repeated a few times, at increasing intervals', async () => {
+  fixture.locked.set('a', 1);
+  fixture.list = async () => ({ workspaces: [], upTo: null });
+  fixture.poller.wake(['a']);
   await vi.advanceTimersByTimeAsync(5_000);
-  expect(scene.claims).toHaveLength(8);
-  scene.locked.clear();
-  scene.due.set('a', 1);
-  scene.poller.wake(['a']);
+  expect(fixture.claims).toHaveLength(8);
+  fixture.locked.clear();
+  fixture.due.set('a', 1);
+  fixture.poller.wake(['a']);
   await settled();
-  expect(scene.claimed).toEqual(['a']);
+  expect(fixture.claimed).toEqual(['a']);
 });
 
-test('runs of lost wake-ups are found within a second, and runs that become due at their time', async () => {
-  scene.due.set('a', 1);
+test('runs without a wake-up are claimed within a second, and delayed runs when they become due', async () => {
+  fixture.due.set('a', 1);
   await vi.advanceTimersByTimeAsync(1_000);
-  expect(scene.claimed).toEqual(['a']);
-  scene.next = { tenantId: 'b', inMs: 400 };
+  expect(fixture.claimed).toEqual(['a']);
+  fixture.next = { tenantId: 'b', inMs: 400 };
   await vi.advanceTimersByTimeAsync(1_000);
-  scene.next = null;
-  scene.due.set('b', 1);
+  fixture.next = null;
+  fixture.due.set('b', 1);
   await vi.advanceTimersByTimeAsync(390);
-  expect(scene.claimed).toEqual(['a']);
+  expect(fixture.claimed).toEqual(['a']);
   await vi.advanceTimersByTimeAsync(20);
-  expect(scene.claimed).toEqual(['a', 'b']);
+  expect(fixture.claimed).toEqual(['a', 'b']);
 });
 
-test('a worker whose slots have been in use for long leaves wake-ups to others', async () => {
-  scene.due.set('a', 4);
-  expect(scene.poller.wake(['a'])).toBe(true);
+test('a wake-up is left to other processes while no slot has become free recently', async () => {
+  fixture.due.set('a', 4);
+  expect(fixture.poller.wake(['a'])).toBe(true);
   await settled();
   await vi.advanceTimersByTimeAsync(300);
-  expect([scene.slots, scene.poller.wake(['b'])]).toEqual([0, false]);
-  scene.end(1);
-  expect(scene.poller.wake(['b'])).toBe(true);
+  expect([fixture.slots, fixture.poller.wake(['b'])]).toEqual([0, false]);
+  fixture.end(1);
+  expect(fixture.poller.wake(['b'])).toBe(true);
 });
 
-test('the list looks at all due runs of a workspace, and a wake-up at recent ones', async () => {
-  scene.due.set('a', 1);
+test('the list claims all due runs of a workspace, and a wake-up only recent ones', async () => {
+  fixture.due.set('a', 1);
   await vi.advanceTimersByTimeAsync(1_000);
-  scene.poller.wake(['a']);
+  fixture.poller.wake(['a']);
   await settled();
-  expect(scene.claims.map((asked) => asked.map(({ onlyRecent }) => onlyRecent))).toEqual([[false], [true]]);
+  expect(fixture.claims.map((requests) => requests.map(({ onlyRecent }) => onlyRecent))).toEqual([[false], [true]]);
 });
 
-test('while claims fail, one is tried 4 times a second, however many workspaces have due runs', async () => {
-  let tries = 0;
-  scene.claim = async () => {
-    tries += 1;
+test('failing claims are retried 4 times a second, independent of the number of workspaces', async () => {
+  let attempts = 0;
+  fixture.claim = async () => {
+    attempts += 1;
     throw new Error('unavailable');
   };
-  scene.poller.wake(Array.from({ length: 5_000 }, (_value, index) => `w${index}`));
+  fixture.poller.wake(Array.from({ length: 5_000 }, (_value, index) => `w${index}`));
   await vi.advanceTimersByTimeAsync(10_000);
-  expect(tries).toBeGreaterThan(30);
-  expect(tries).toBeLessThanOrEqual(41);
+  expect(attempts).toBeGreaterThan(30);
+  expect(attempts).toBeLessThanOrEqual(41);
 });
 
-test('a list that hangs for long before it fails is repeated a second later', async () => {
-  const { list } = scene;
-  scene.list = async () => {
+test('a list that fails after a long time is repeated a second later', async () => {
+  const { list } = fixture;
+  fixture.list = async () => {
     await new Promise((done) => setTimeout(done, 35_000));
     throw new Error('unavailable');
   };
   await vi.advanceTimersByTimeAsync(1_000);
-  scene.list = list;
-  scene.due.set('a', 1);
+  fixture.list = list;
+  fixture.due.set('a', 1);
   await vi.advanceTimersByTimeAsync(36_500);
-  expect(scene.claimed).toEqual(['a']);
+  expect(fixture.claimed).toEqual(['a']);
 });
 
-test('a claim that fails is repeated, and a list that fails as well', async () => {
-  const { claim, list } = scene;
-  scene.claim = async () => Promise.reject(new Error('unavailable'));
-  scene.list = async () => Promise.reject(new Error('unavailable'));
-  scene.due.set('a', 1);
-  scene.due.set('b', 1);
-  scene.poller.wake(['a']);
+test('a failed claim and a failed list are retried', async () => {
+  const { claim, list } = fixture;
+  fixture.claim = async () => Promise.reject(new Error('unavailable'));
+  fixture.list = async () => Promise.reject(new Error('unavailable'));
+  fixture.due.set('a', 1);
+  fixture.due.set('b', 1);
+  fixture.poller.wake(['a']);
   await vi.advanceTimersByTimeAsync(3_000);
-  expect(scene.claimed).toEqual([]);
-  scene.claim = claim;
-  scene.list = list;
+  expect(fixture.claimed).toEqual([]);
+  fixture.claim = claim;
+  fixture.list = list;
   await vi.advanceTimersByTimeAsync(1_100);
-  expect(scene.claimed.toSorted()).toEqual(['a', 'b']);
+  expect(fixture.claimed.toSorted()).toEqual(['a', 'b']);
 });
 
-test('a list of very many workspaces is continued where it ended, and takes at most a tenth of the time', async () => {
+test('a long list continues where its last batch ended, and listing takes at most a tenth of the time', async () => {
   const after: (string | null)[] = [];
-  scene.list = async (given) => {
-    after.push(given);
+  fixture.list = async (lastTenantId) => {
+    after.push(lastTenantId);
     await new Promise((done) => setTimeout(done, 100));
     return { workspaces: [], upTo: after.length % 3 === 0 ? null : `up to ${after.length % 3}` };
   };

@@ -1,61 +1,62 @@
 import type { Logger } from '../../platform/observability/logger.ts';
 import { background } from '../../platform/process/background.ts';
-import type { AskedWorkspace, ClaimedOfWorkspace, DueWorkspaces } from './claim-runs.ts';
+import type { ClaimRequest, ClaimedOfWorkspace, DueWorkspaces } from './claim-runs.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
 export interface DuePollerOptions {
   /** Claims due runs of workspaces. */
-  claim: (asked: readonly AskedWorkspace[]) => Promise<ClaimedOfWorkspace[]>;
-  /** Lists the workspaces that have due runs, or soon will. */
+  claim: (requests: readonly ClaimRequest[]) => Promise<ClaimedOfWorkspace[]>;
+  /** Lists the workspaces that have due runs, now or later, in batches. `after` is the last workspace of the previous batch. */
   listWorkspaces: (after: string | null) => Promise<DueWorkspaces>;
-  pool: Pick<WorkerPool, 'freeSlots' | 'slotsFreed' | 'counts' | 'maxWaiting' | 'room' | 'roomFor' | 'add' | 'begin'>;
-  /** Receives workspaces with due runs that this process has no room for. */
+  pool: Pick<
+    WorkerPool,
+    'freeSlots' | 'slotsFreed' | 'counts' | 'maxWaiting' | 'capacity' | 'capacityFor' | 'add' | 'begin'
+  >;
+  /** Receives workspaces that can have more due runs when this process has no free slot. */
   onFull: (tenantIds: readonly string[]) => void;
   /**
-   * Whether other processes accept most runs. Then a workspace that had due runs is asked again a little later, so that not each of
-   * its runs needs a wake-up from another process.
+   * Whether to claim again shortly after a claim that returned runs. Set it where other processes accept most runs, so that not every run
+   * needs a wake-up from another process.
    */
-  asksAgain: boolean;
+  repeatsClaims: boolean;
   logger: Logger;
 }
 
-/** Workspaces that one claim asks for. */
-const maxAsked = 256;
-/** Runs are claimed in advance for this time, at the rate at which slots become free, in milliseconds. */
+/** Maximum number of workspaces per claim. */
+const maxWorkspacesPerClaim = 256;
+/** Runs are claimed in advance for this time, in milliseconds, at the current rate at which slots become free. */
 const prefetchMs = 100;
-/** Pause before a workspace with locked runs is asked again, in milliseconds. It doubles each time. */
-const [firstPauseMs, lastPauseMs] = [5, 320];
+/** First and last pause before the claim of a workspace with locked runs is repeated, in milliseconds. The pause doubles each time. */
+const [firstLockPauseMs, lastLockPauseMs] = [5, 320];
+/** Pause after a failed claim, in milliseconds. */
 const outagePauseMs = 250;
-/** Pause before a workspace that had due runs is asked again (`asksAgain`), in milliseconds. */
-const askAgainMs = 25;
+/** Pause before a claim that returned runs is repeated (`repeatsClaims`), in milliseconds. */
+const repeatPauseMs = 25;
 /**
- * Pause between two lists of all workspaces, and its maximum, in milliseconds. With very many workspaces the pause is longer, so that
- * the lists use at most a tenth of the time.
+ * Minimum and maximum pause between two lists of all workspaces, in milliseconds. With very many workspaces the pause is longer, so
+ * that listing takes at most a tenth of the time, unless the maximum is reached.
  */
 const [pollMs, maxPollMs] = [1_000, 10_000];
 
 /**
- * Claims due runs for the pool of this process. Wake-ups name the workspaces that have some. In addition, all workspaces are
- * listed at an interval, which finds the runs of lost wake-ups, and those that become due at a time.
+ * Claims due runs for the worker pool of this process. Wake-ups name the workspaces with due runs. In addition, all workspaces
+ * are listed at an interval. This finds runs whose wake-up was lost, and runs that become due at a later time.
  */
 export class DuePoller implements AsyncDisposable {
   readonly #options: DuePollerOptions;
-  /**
-   * Workspaces that may have due runs, in the order in which they are asked: whether all of their due runs are looked at, or
-   * those that became due recently.
-   */
+  /** Workspaces that can have due runs, in claim order, with the runs to claim: all due runs, or those that became due recently. */
   readonly #due = new Map<string, 'all' | 'recent'>();
-  /** Workspaces that are asked at a time. */
-  readonly #later = new Map<string, NodeJS.Timeout>();
+  /** Timers of workspaces to claim from at a later time. */
+  readonly #timers = new Map<string, NodeJS.Timeout>();
   #claiming: Promise<void> | null = null;
   #listing: Promise<void> | null = null;
   #poll: NodeJS.Timeout | null = null;
-  /** Pause before the next claim of workspaces with locked runs. */
-  readonly #pauses = new Map<string, number>();
-  /** The time window in which free slots are counted, and the count of the window before. */
+  /** Next pause of each workspace with locked runs, in milliseconds. */
+  readonly #lockPauses = new Map<string, number>();
+  /** The current window of `prefetchMs`, and the number of slots that became free in the previous one. */
   #window = { since: performance.now(), freedBefore: 0, last: 0 };
-  /** Set while claims pause after a failure. */
-  #outage: NodeJS.Timeout | null = null;
+  /** Timer that ends the pause of claims after a failure. */
+  #outageTimer: NodeJS.Timeout | null = null;
   #stopped = false;
 
   constructor(options: DuePollerOptions) {
@@ -64,27 +65,27 @@ export class DuePoller implements AsyncDisposable {
   }
 
   /**
-   * Claims runs of workspaces, now or as soon as a slot is free.
-   * @returns false if that may take long, so that another process should claim them.
+   * Claims due runs of workspaces, immediately or as soon as there is capacity.
+   * @returns false if this process has no capacity soon, so that another process should claim the runs.
    */
   wake(tenantIds: Iterable<string>): boolean {
     if (this.#stopped) return false;
     const { pool } = this.#options;
-    let hasRoom = pool.freeSlots > 0 || this.#recentlyFreed() > 0;
+    let hasCapacity = pool.freeSlots > 0 || this.#countRecentlyFreed() > 0;
     for (const tenantId of tenantIds) {
       this.#addDue(tenantId, 'recent');
-      if (pool.roomFor(tenantId) === 0) hasRoom = false;
+      if (pool.capacityFor(tenantId) === 0) hasCapacity = false;
     }
     this.claim();
-    return hasRoom;
+    return hasCapacity;
   }
 
-  /** Claims runs of the workspaces that may have some, if there is room. */
+  /** Claims due runs if there is capacity and no other claim is in progress. */
   claim(): void {
-    if (this.#stopped || this.#claiming !== null || this.#outage !== null || this.#due.size === 0) return;
-    const asked = this.#next();
-    if (asked.length === 0) return;
-    this.#claiming = this.#claim(asked).finally(() => {
+    if (this.#stopped || this.#claiming !== null || this.#outageTimer !== null || this.#due.size === 0) return;
+    const requests = this.#nextRequests();
+    if (requests.length === 0) return;
+    this.#claiming = this.#claim(requests).finally(() => {
       this.#claiming = null;
       this.claim();
     });
@@ -102,28 +103,28 @@ export class DuePoller implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
     if (this.#poll !== null) clearTimeout(this.#poll);
-    if (this.#outage !== null) clearTimeout(this.#outage);
-    for (const timer of this.#later.values()) clearTimeout(timer);
+    if (this.#outageTimer !== null) clearTimeout(this.#outageTimer);
+    for (const timer of this.#timers.values()) clearTimeout(timer);
     await Promise.all([this.#claiming, this.#listing]);
   }
 
-  /** The workspaces of the next claim, with the number of runs of each. */
-  #next(): AskedWorkspace[] {
+  /** Chooses the workspaces of the next claim, and the number of runs for each. */
+  #nextRequests(): ClaimRequest[] {
     const { pool } = this.#options;
-    const prefetch = Math.min(this.#recentlyFreed(), pool.maxWaiting >> 2);
+    const prefetch = Math.min(this.#countRecentlyFreed(), pool.maxWaiting >> 2);
     const { waiting } = pool.counts;
-    const wanted = Math.min(pool.freeSlots + prefetch - waiting, pool.room);
-    // A claim costs the same for one run as for many.
+    const wanted = Math.min(pool.freeSlots + prefetch - waiting, pool.capacity);
+    // A claim costs the same for one run as for many, so small claims in advance are delayed.
     if (wanted < 1 || (waiting > 0 && wanted * 2 < prefetch)) return [];
     const tenantIds: string[] = [];
     for (const tenantId of this.#due.keys()) {
-      if (tenantIds.length === Math.min(wanted, maxAsked)) break;
-      if (pool.roomFor(tenantId) > 0) tenantIds.push(tenantId);
+      if (tenantIds.length === Math.min(wanted, maxWorkspacesPerClaim)) break;
+      if (pool.capacityFor(tenantId) > 0) tenantIds.push(tenantId);
     }
     const most = Math.max(1, Math.floor(wanted / tenantIds.length));
     return tenantIds.map((tenantId) => ({
       tenantId,
-      most: Math.min(most, pool.roomFor(tenantId)),
+      most: Math.min(most, pool.capacityFor(tenantId)),
       onlyRecent: this.#due.get(tenantId) === 'recent',
     }));
   }
@@ -132,8 +133,8 @@ export class DuePoller implements AsyncDisposable {
     if (which === 'all' || !this.#due.has(tenantId)) this.#due.set(tenantId, which);
   }
 
-  /** How often a slot became free within `prefetchMs`. */
-  #recentlyFreed(): number {
+  /** Counts the slots that became free within about `prefetchMs`. */
+  #countRecentlyFreed(): number {
     const now = performance.now();
     const { slotsFreed: freed } = this.#options.pool;
     const { since, freedBefore } = this.#window;
@@ -144,22 +145,22 @@ export class DuePoller implements AsyncDisposable {
     return Math.max(this.#window.last, freed - this.#window.freedBefore);
   }
 
-  async #claim(asked: readonly AskedWorkspace[]): Promise<void> {
-    const { pool, onFull, asksAgain, logger } = this.#options;
-    for (const { tenantId } of asked) this.#due.delete(tenantId);
+  async #claim(requests: readonly ClaimRequest[]): Promise<void> {
+    const { pool, onFull, repeatsClaims, logger } = this.#options;
+    for (const { tenantId } of requests) this.#due.delete(tenantId);
     try {
       const full: string[] = [];
-      const claims = await this.#options.claim(asked);
+      const claims = await this.#options.claim(requests);
       for (const [index, { tenantId, runs, hasMore, isLocked, nextInMs }] of claims.entries()) {
         for (const run of runs) pool.add(run);
-        if (!isLocked) this.#pauses.delete(tenantId);
+        if (!isLocked) this.#lockPauses.delete(tenantId);
         if (hasMore) {
-          this.#addDue(tenantId, asked[index]?.onlyRecent === true ? 'recent' : 'all');
+          this.#addDue(tenantId, requests[index]?.onlyRecent === true ? 'recent' : 'all');
           full.push(tenantId);
         } else if (isLocked) {
-          this.#wakeAfterLock(tenantId);
-        } else if (asksAgain && runs.length > 0) {
-          this.#wakeLater(tenantId, Math.min(askAgainMs, nextInMs ?? askAgainMs));
+          this.#repeatAfterLock(tenantId);
+        } else if (repeatsClaims && runs.length > 0) {
+          this.#wakeLater(tenantId, Math.min(repeatPauseMs, nextInMs ?? repeatPauseMs));
         } else if (nextInMs !== null && nextInMs <= maxPollMs) {
           this.#wakeLater(tenantId, nextInMs);
         }
@@ -167,35 +168,35 @@ export class DuePoller implements AsyncDisposable {
       pool.begin();
       if (full.length > 0 && pool.freeSlots <= 0) onFull(full);
     } catch (error) {
-      logger.warn({ err: error }, 'due runs could not be claimed; it is tried again');
-      for (const { tenantId, onlyRecent } of asked) this.#addDue(tenantId, onlyRecent ? 'recent' : 'all');
+      logger.warn({ err: error }, 'due runs could not be claimed; the claim is retried');
+      for (const { tenantId, onlyRecent } of requests) this.#addDue(tenantId, onlyRecent ? 'recent' : 'all');
       if (this.#stopped) return;
-      this.#outage = setTimeout(() => {
-        this.#outage = null;
+      this.#outageTimer = setTimeout(() => {
+        this.#outageTimer = null;
         this.claim();
       }, outagePauseMs);
     }
   }
 
-  /** Asks a workspace with locked runs again a few times. Later the list of all workspaces finds them. */
-  #wakeAfterLock(tenantId: string): void {
-    const pauseMs = this.#pauses.get(tenantId) ?? firstPauseMs;
-    if (pauseMs > lastPauseMs) {
-      this.#pauses.delete(tenantId);
+  /** Repeats the claim of a workspace with locked runs a few times. After that, the list of all workspaces finds these runs. */
+  #repeatAfterLock(tenantId: string): void {
+    const pauseMs = this.#lockPauses.get(tenantId) ?? firstLockPauseMs;
+    if (pauseMs > lastLockPauseMs) {
+      this.#lockPauses.delete(tenantId);
       return;
     }
-    this.#pauses.set(tenantId, pauseMs * 2);
+    this.#lockPauses.set(tenantId, pauseMs * 2);
     this.#wakeLater(tenantId, pauseMs);
   }
 
   #wakeLater(tenantId: string, pauseMs: number): void {
     if (this.#stopped) return;
-    clearTimeout(this.#later.get(tenantId));
+    clearTimeout(this.#timers.get(tenantId));
     const timer = setTimeout(() => {
-      this.#later.delete(tenantId);
+      this.#timers.delete(tenantId);
       this.wake([tenantId]);
     }, pauseMs);
-    this.#later.set(tenantId, timer);
+    this.#timers.set(tenantId, timer);
   }
 
   #pollAfter(ms: number): void {
@@ -204,7 +205,7 @@ export class DuePoller implements AsyncDisposable {
   }
 
   async #list(): Promise<void> {
-    const began = performance.now();
+    const startedAt = performance.now();
     let pauseMs = pollMs;
     try {
       let after: string | null = null;
@@ -217,9 +218,9 @@ export class DuePoller implements AsyncDisposable {
         this.claim();
         after = upTo;
       } while (after !== null && !this.#stopped);
-      pauseMs = Math.min(Math.max(pauseMs, (performance.now() - began) * 9), maxPollMs);
+      pauseMs = Math.min(Math.max(pauseMs, (performance.now() - startedAt) * 9), maxPollMs);
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'workspaces with due runs could not be listed; it is tried again');
+      this.#options.logger.warn({ err: error }, 'workspaces with due runs could not be listed; the list is retried');
     }
     this.#pollAfter(pauseMs);
   }

@@ -1,9 +1,9 @@
 import type { LeaseLost } from '../failure.ts';
 import type { RunClaim } from '../runs/store.ts';
 
-interface HeldEntry {
+interface Execution {
   claim: RunClaim;
-  /** When it was added, by `performance.now()`. */
+  /** Start time, by `performance.now()`. */
   since: number;
   lost: AbortController;
 }
@@ -12,33 +12,33 @@ const keyOf = ({ runId, fence }: RunClaim) => `${runId} ${fence}`;
 
 /** The runs that the engine of this process executes. */
 export class ExecutingRuns {
-  readonly #entries = new Map<string, HeldEntry>();
+  readonly #executions = new Map<string, Execution>();
 
-  /** Adds a run until disposed. `lost` aborts when this process has lost it. */
+  /** Adds a run until disposed. `lost` aborts when this process has lost the run. */
   add(claim: RunClaim): { lost: AbortSignal } & Disposable {
     const key = keyOf(claim);
-    const entry = { claim, since: performance.now(), lost: new AbortController() };
-    this.#entries.set(key, entry);
+    const execution = { claim, since: performance.now(), lost: new AbortController() };
+    this.#executions.set(key, execution);
     return {
-      lost: entry.lost.signal,
+      lost: execution.lost.signal,
       [Symbol.dispose]: () => {
-        if (this.#entries.get(key) === entry) this.#entries.delete(key);
+        if (this.#executions.get(key) === execution) this.#executions.delete(key);
       },
     };
   }
 
   has(claim: RunClaim): boolean {
-    return this.#entries.has(keyOf(claim));
+    return this.#executions.has(keyOf(claim));
   }
 
-  /** The runs that were added at least this long ago, in milliseconds. */
+  /** Returns the runs that were added at least `ageMs` ago. */
   olderThan(ageMs: number): RunClaim[] {
     const latest = performance.now() - ageMs;
-    return [...this.#entries.values()].filter(({ since }) => since <= latest).map(({ claim }) => claim);
+    return [...this.#executions.values()].filter(({ since }) => since <= latest).map(({ claim }) => claim);
   }
 
-  /** Ends the execution of a run that another process has, or that was cancelled. */
+  /** Ends the execution of a run that this process no longer holds. */
   lose(claim: RunClaim, reason: LeaseLost): void {
-    this.#entries.get(keyOf(claim))?.lost.abort(reason);
+    this.#executions.get(keyOf(claim))?.lost.abort(reason);
   }
 }

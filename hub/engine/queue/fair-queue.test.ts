@@ -10,8 +10,8 @@ function queueOf({ slots = 1, maxInProgress = 100, maxWaiting = 100 } = {}, adde
   return queue;
 }
 
-const takenItem = (queue: FairQueue<string>) => {
-  const turn = queue.take();
+const acquireItem = (queue: FairQueue<string>) => {
+  const turn = queue.acquire();
   return turn !== null && 'item' in turn ? turn.item : null;
 };
 const finish = (queue: FairQueue<string>, item: string) => {
@@ -19,60 +19,60 @@ const finish = (queue: FairQueue<string>, item: string) => {
   queue.end(tenantOf(item));
 };
 
-test('workspaces with items get slots in turn, independent of order and number of their items', () => {
+test('workspaces get slots in turn, independent of the order and number of their items', () => {
   const queue = queueOf({}, [...items('a', 10), ...items('b', 3), ...items('c', 1)]);
-  const begun: string[] = [];
-  for (let item = takenItem(queue); item !== null; item = takenItem(queue)) {
-    begun.push(item);
-    expect(queue.take()).toBeNull();
+  const started: string[] = [];
+  for (let item = acquireItem(queue); item !== null; item = acquireItem(queue)) {
+    started.push(item);
+    expect(queue.acquire()).toBeNull();
     finish(queue, item);
   }
-  expect(begun.slice(0, 7).map(tenantOf)).toEqual(['a', 'b', 'c', 'a', 'b', 'a', 'b']);
-  expect(begun.filter((item) => tenantOf(item) === 'a')).toEqual(items('a', 10));
+  expect(started.slice(0, 7).map(tenantOf)).toEqual(['a', 'b', 'c', 'a', 'b', 'a', 'b']);
+  expect(started.filter((item) => tenantOf(item) === 'a')).toEqual(items('a', 10));
   expect(queue.counts).toEqual({ workspaces: 0, working: 0, inProgress: 0, waiting: 0, reserved: 0 });
 });
 
-test('an item that waits for a response from outside gives its slot to others, and waits for one to continue', () => {
+test('an item that waits for an external response frees its slot, and needs a slot again to continue', () => {
   const queue = queueOf({}, ['a0', 'a1', 'b0']);
-  expect(takenItem(queue)).toBe('a0');
+  expect(acquireItem(queue)).toBe('a0');
   queue.freeSlot('a');
-  expect(takenItem(queue)).toBe('b0');
+  expect(acquireItem(queue)).toBe('b0');
   const resumed: string[] = [];
   queue.resume('a', () => resumed.push('a0'));
-  expect(queue.take()).toBeNull();
+  expect(queue.acquire()).toBeNull();
   finish(queue, 'b0');
-  const turn = queue.take();
-  // The workspace continues what it began before it begins more.
+  const turn = queue.acquire();
+  // Items in progress continue before new items of the workspace begin.
   if (turn !== null && 'resume' in turn) turn.resume();
   expect(resumed).toEqual(['a0']);
   finish(queue, 'a0');
-  expect(takenItem(queue)).toBe('a1');
+  expect(acquireItem(queue)).toBe('a1');
 });
 
-test('a workspace has at most as many items in progress as there are free ones', () => {
+test('a workspace leaves at least as much capacity for items in progress as it uses', () => {
   const queue = queueOf({ slots: 32, maxInProgress: 32 }, [...items('a', 40), ...items('b', 40)]);
-  const begun: string[] = [];
-  for (let item = takenItem(queue); item !== null; item = takenItem(queue)) begun.push(item);
-  // Two workspaces use a third each, and leave a third.
-  expect(begun.length).toBeGreaterThanOrEqual(20);
-  expect(begun.length).toBeLessThanOrEqual(22);
-  expect(queue.roomFor('a')).toBe(0);
-  expect(queue.roomFor('c')).toBeGreaterThan(3);
+  const started: string[] = [];
+  for (let item = acquireItem(queue); item !== null; item = acquireItem(queue)) started.push(item);
+  // Two workspaces use a third each and leave a third free.
+  expect(started.length).toBeGreaterThanOrEqual(20);
+  expect(started.length).toBeLessThanOrEqual(22);
+  expect(queue.capacityFor('a')).toBe(0);
+  expect(queue.capacityFor('c')).toBeGreaterThan(3);
 });
 
-test('a workspace can have at most half of the free capacity wait, including reservations', () => {
+test('a workspace uses at most half of the free capacity for waiting items, including reservations', () => {
   const queue = queueOf({ maxWaiting: 12, maxInProgress: 1_000 });
   let reserved = 0;
-  for (; queue.roomFor('a') > 0; reserved += 1) queue.reserve('a');
+  for (; queue.capacityFor('a') > 0; reserved += 1) queue.reserve('a');
   expect(reserved).toBe(6);
-  expect(queue.roomFor('b')).toBe(3);
+  expect(queue.capacityFor('b')).toBe(3);
   queue.releaseReservation('a');
-  expect(queue.roomFor('a')).toBe(1);
+  expect(queue.capacityFor('a')).toBe(1);
   queue.add('b', 'b0');
   expect(queue.counts).toEqual({ workspaces: 2, working: 0, inProgress: 0, waiting: 1, reserved: 5 });
 });
 
-test('waiting items can be removed, all of them or those that waited long', () => {
+test('removeWaiting removes all waiting items, or only those that have waited too long', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const queue = queueOf({}, ['a0', 'b0']);

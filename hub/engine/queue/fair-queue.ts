@@ -1,35 +1,35 @@
-/** What one workspace has of the capacity of this process. */
+/** What one workspace uses of the capacity of this process. */
 interface Share<Item> {
-  /** Items that wait to begin, with the time since when, by `performance.now()`. */
+  /** Items that wait to begin. `since` is the time when they were added, by `performance.now()`. */
   waiting: { item: Item; since: number }[];
   /** Capacity for items that are about to be added. */
   reserved: number;
-  /** Items in progress that got their response from outside, and wait for a slot to continue. */
+  /** Items in progress that have received an external response and wait for a slot to continue. */
   resuming: (() => void)[];
   /** Slots in use. */
   working: number;
-  /** Items in progress, including those that wait for a response from outside. */
+  /** Items in progress, including those that wait for an external response. */
   inProgress: number;
-  /** When it last got a slot, as the number of slots given until then. */
+  /** Sequence number of the last slot that the workspace received. */
   servedAt: number;
 }
 
 export interface FairQueueLimits {
-  /** Slots: items that execute at the same time. */
+  /** Items that execute at the same time. */
   slots: number;
-  /** Items in progress, including those that wait for a response from outside. */
+  /** Items in progress, including those that wait for an external response. */
   maxInProgress: number;
   /** Items that wait to begin, including reservations. */
   maxWaiting: number;
 }
 
-/** Who uses a free slot next: an item that begins, or one that continues. */
+/** The next use of a free slot: an item begins, or an item in progress continues. */
 export type Turn<Item> = { tenantId: string; item: Item } | { tenantId: string; resume: () => void };
 
 /**
- * Shares the slots of a process between the workspaces that have something to do. A free slot goes to the workspace that
- * uses the fewest, and of equal ones to the one that waited longest. A workspace can have at most as many items in progress as
- * there are free ones, and at most half of the free capacity to wait, so that the next workspace always finds some.
+ * Shares the slots of a process fairly between workspaces. A free slot goes to the workspace that uses the fewest slots, and among
+ * equal ones to the workspace that was served least recently. A workspace can use at most half of the capacity that other workspaces
+ * leave, for items in progress and for waiting items. So the next workspace always finds capacity.
  */
 export class FairQueue<Item> {
   readonly #limits: FairQueueLimits;
@@ -45,7 +45,7 @@ export class FairQueue<Item> {
     this.#limits = { ...limits, maxInProgress: Math.max(limits.maxInProgress, limits.slots) };
   }
 
-  /** All that is counted. Nothing of it is left once all items have ended or were removed. */
+  /** Current counts. All are 0 once all items have ended or were removed. */
   get counts(): Record<'workspaces' | 'working' | 'inProgress' | 'waiting' | 'reserved', number> {
     return {
       workspaces: this.#shares.size,
@@ -60,22 +60,22 @@ export class FairQueue<Item> {
     return this.#limits.slots - this.#working;
   }
 
-  /** How often a slot became free. */
+  /** Number of times that a slot became free. */
   get slotsFreed(): number {
     return this.#slotsFreed;
   }
 
-  /** Number of further items that can be in progress, besides those that wait. */
-  get room(): number {
+  /** Number of items that can still be added, over all workspaces, without exceeding the maximum in progress. */
+  get capacity(): number {
     return this.#limits.maxInProgress - this.#inProgress - this.#waiting - this.#reserved;
   }
 
-  /** Number of further items that a workspace can add. */
-  roomFor(tenantId: string): number {
+  /** Number of items that a workspace can still add. */
+  capacityFor(tenantId: string): number {
     const share = this.#shares.get(tenantId);
     const own = share === undefined ? 0 : share.waiting.length + share.reserved;
-    const toWait = Math.ceil((this.#limits.maxWaiting - this.#waiting - this.#reserved - own) / 2);
-    return Math.max(0, Math.min(toWait, this.#freeInProgress(share) - own));
+    const canWait = Math.ceil((this.#limits.maxWaiting - this.#waiting - this.#reserved - own) / 2);
+    return Math.max(0, Math.min(canWait, this.#freeInProgress(share) - own));
   }
 
   /** Reserves capacity for an item that is about to be added. Release the reservation when the item is added. */
@@ -88,16 +88,16 @@ export class FairQueue<Item> {
     const share = this.#shareOf(tenantId);
     share.reserved -= 1;
     this.#reserved -= 1;
-    this.#forgetIfIdle(tenantId, share);
+    this.#removeIfIdle(tenantId, share);
   }
 
-  /** Adds an item, which begins when it has its turn. */
+  /** Adds an item. It begins when `acquire` returns it. */
   add(tenantId: string, item: Item): void {
     this.#shareOf(tenantId).waiting.push({ item, since: performance.now() });
     this.#waiting += 1;
   }
 
-  /** Removes the items that have waited longer than a time in milliseconds. */
+  /** Removes and returns the items that have waited longer than `longerThanMs`; all waiting items when omitted. */
   removeWaiting(longerThanMs = Number.NEGATIVE_INFINITY): Item[] {
     const before = performance.now() - longerThanMs;
     const removed: Item[] = [];
@@ -107,23 +107,23 @@ export class FairQueue<Item> {
       share.waiting = share.waiting.filter(({ since }) => since >= before);
       this.#waiting -= old.length;
       removed.push(...old.map(({ item }) => item));
-      this.#forgetIfIdle(tenantId, share);
+      this.#removeIfIdle(tenantId, share);
     }
     return removed;
   }
 
-  /** Has an item in progress wait for a slot. */
+  /** Lets an item in progress wait for a slot. `acquire` returns `resume`. */
   resume(tenantId: string, resume: () => void): void {
     this.#shareOf(tenantId).resuming.push(resume);
   }
 
-  /** Gives a free slot to the next item. Null if no slot is free or no item waits. */
-  take(): Turn<Item> | null {
+  /** Acquires a free slot for the next item. Null if no slot is free or no item can use one. */
+  acquire(): Turn<Item> | null {
     if (this.freeSlots <= 0) return null;
     let next: [string, Share<Item>] | undefined;
     for (const [tenantId, share] of this.#shares) {
-      const wants = share.resuming.length > 0 || (share.waiting.length > 0 && this.#freeInProgress(share) > 0);
-      if (!wants) continue;
+      const canUse = share.resuming.length > 0 || (share.waiting.length > 0 && this.#freeInProgress(share) > 0);
+      if (!canUse) continue;
       if (
         next === undefined ||
         share.working < next[1].working ||
@@ -146,22 +146,22 @@ export class FairQueue<Item> {
     return { tenantId, item: first.item };
   }
 
-  /** An item gives its slot to others. It is still in progress. */
+  /** Releases the slot of an item. The item is still in progress. */
   freeSlot(tenantId: string): void {
     this.#slotsFreed += 1;
     this.#working -= 1;
     this.#shareOf(tenantId).working -= 1;
   }
 
-  /** An item that has no slot any more is no longer in progress. */
+  /** Ends an item that has released its slot. */
   end(tenantId: string): void {
     const share = this.#shareOf(tenantId);
     this.#inProgress -= 1;
     share.inProgress -= 1;
-    this.#forgetIfIdle(tenantId, share);
+    this.#removeIfIdle(tenantId, share);
   }
 
-  /** Number of items that a workspace can still begin: half of what is free beyond what it has. */
+  /** Number of items that a workspace can still begin: half of the free capacity, after subtracting its own items in progress. */
   #freeInProgress(share: Share<Item> | undefined): number {
     return Math.ceil((this.#limits.maxInProgress - this.#inProgress - (share?.inProgress ?? 0)) / 2);
   }
@@ -181,7 +181,7 @@ export class FairQueue<Item> {
     return share;
   }
 
-  #forgetIfIdle(tenantId: string, share: Share<Item>): void {
+  #removeIfIdle(tenantId: string, share: Share<Item>): void {
     if (share.inProgress === 0 && share.waiting.length === 0 && share.reserved === 0) this.#shares.delete(tenantId);
   }
 }

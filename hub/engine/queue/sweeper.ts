@@ -1,19 +1,19 @@
 import type { Database } from '../../platform/db/database.ts';
 import type { RunClaim } from '../runs/store.ts';
 
-/** Runs that one transaction frees. */
+/** Maximum number of runs that one transaction frees. */
 export const repairBatch = 500;
 /**
- * How a run is freed whose worker was lost, as SQL. It is due immediately the first time, and each further time in a row a while
- * later, so that a run that ends its workers leaves time for the others.
+ * Frees a run whose process was lost, as SQL. The run is due immediately the first time. Each further time in a row, it is due after
+ * an increasing delay of 5 to 60 s, so that a run that crashes its workers leaves time for other runs.
  */
 const freedText = `holder_id = NULL, wake_count = wake_count + 1, lost_leases = lost_leases + 1,
   wake_at = now() + make_interval(secs => CASE WHEN lost_leases > 0 THEN least(60, 5 * power(3, least(lost_leases, 4) - 1)) ELSE 0 END)`;
 
 /**
- * Frees runs of processes whose lease has ended, so that other workers take them. Several processes can do it at the same time:
- * locked rows are skipped.
- * @param options.endLeases false while processes possibly had no chance to renew their leases. The call still shows that the database
+ * Frees the runs of processes whose lease has expired, so that other processes can claim them. Several processes can call it at the
+ * same time: locked rows are skipped.
+ * @param options.endLeases false while processes possibly could not renew their leases. Then the call only checks that the database
  * responds.
  * @returns the ids of the freed runs, at most `repairBatch`.
  */
@@ -30,7 +30,7 @@ export async function repairRuns(db: Database, { endLeases = true } = {}): Promi
          UPDATE runs SET ${freedText} WHERE id = ANY(ARRAY(SELECT id FROM lost)) RETURNING id, tenant_id`,
         [repairBatch, endLeases],
       );
-      // A transaction that writes the id of a process into a run can be open for up to a minute after the lease has ended.
+      // For up to a minute after the lease has expired, an open transaction can still write the id of the process into a run.
       await tx.query(
         'remove_ended_workers',
         `DELETE FROM worker_processes p WHERE lease_expires_at < now() - interval '5 minutes' AND $1 AND NOT EXISTS (SELECT 1 FROM runs WHERE holder_id = p.id)`,
@@ -44,8 +44,8 @@ export async function repairRuns(db: Database, { endLeases = true } = {}): Promi
 }
 
 /**
- * Enters holders of runs that have no row in `worker_processes`, for example after the table was restored without them. Their leases
- * have ended, so that `repairRuns` frees their runs.
+ * Adds rows to `worker_processes` for holders of runs that have none, for example after the table was restored without them. Their
+ * leases are expired, so that `repairRuns` frees their runs.
  */
 export async function enterUnknownHolders(db: Database): Promise<void> {
   await db.systemStatement(
@@ -60,18 +60,18 @@ export async function enterUnknownHolders(db: Database): Promise<void> {
   );
 }
 
-/** Frees runs that a process holds, and that it does not execute. */
-export async function freeRuns(db: Database, holderId: string, held: readonly RunClaim[]): Promise<void> {
+/** Frees runs that a process holds without executing them. */
+export async function freeRuns(db: Database, holderId: string, claims: readonly RunClaim[]): Promise<void> {
   await db.system(
     async (tx) => {
       const { rows } = await tx.query<{ tenant_id: string }>(
         'free_runs',
         `WITH lost AS MATERIALIZED (
-           SELECT r.id FROM jsonb_to_recordset($2::jsonb) AS h("runId" uuid, fence bigint) CROSS JOIN LATERAL (
-             SELECT id FROM runs WHERE id = h."runId" AND fence = h.fence AND holder_id = $1 FOR NO KEY UPDATE SKIP LOCKED) r
+           SELECT r.id FROM jsonb_to_recordset($2::jsonb) AS c("runId" uuid, fence bigint) CROSS JOIN LATERAL (
+             SELECT id FROM runs WHERE id = c."runId" AND fence = c.fence AND holder_id = $1 FOR NO KEY UPDATE SKIP LOCKED) r
          )
          UPDATE runs SET ${freedText} WHERE id = ANY(ARRAY(SELECT id FROM lost)) RETURNING tenant_id`,
-        [holderId, JSON.stringify(held)],
+        [holderId, JSON.stringify(claims)],
       );
       for (const row of rows) tx.wakeWorkers(row.tenant_id);
     },
@@ -79,55 +79,57 @@ export async function freeRuns(db: Database, holderId: string, held: readonly Ru
   );
 }
 
-/** A sweep that could not look for so long says nothing of the workers, which could not renew their leases either, in milliseconds. */
-const blindAfterMs = 10_000;
-/** How long they then have to do it: the time to open a connection (10 s), and the pause between two renewals, in milliseconds. */
+/** After a longer gap between two sweeps, the other processes possibly could not renew their leases either, in milliseconds. */
+const maxSweepGapMs = 10_000;
+/** Time that processes have to renew their leases after such a gap: the time to open a connection (10 s) plus a renewal interval (5 s). */
 const renewalGraceMs = 15_000;
 
-/** The clocks by which a `LeaseWatch` measures, in milliseconds. */
+/** The clocks of a `LeaseWatch`, in milliseconds. */
 export interface LeaseClocks {
-  /** Never goes back, but stands still while the machine sleeps. */
+  /** Never goes back, but stops while the machine sleeps. */
   monotonic: () => number;
-  /** Goes on while the machine sleeps, but may be set forward or back. */
+  /** Continues while the machine sleeps, but can be set forward or back. */
   wall: () => number;
 }
 
 const processClocks: LeaseClocks = { monotonic: () => performance.now(), wall: () => Date.now() };
 
 /**
- * Tells workers that are gone from a database, or a machine, that was away: leases are ended only by a process that has looked at the
- * database regularly for as long as a worker needs to renew them. A clock that is set back does not prolong the wait.
+ * Decides whether expired leases can be ended. After an outage of the database or a pause of the machine, the leases of live processes can
+ * be expired, too. Therefore leases are ended only when this process has reached the database regularly for as long as processes
+ * need to renew their leases. A clock that is set back does not prolong the wait.
  */
 export class LeaseWatch {
   readonly #clocks: LeaseClocks;
-  #lookedAt: { monotonic: number; wall: number } | null = null;
-  /** By the monotonic clock. */
-  #blindUntil = Number.NEGATIVE_INFINITY;
-  #wasBlind = false;
+  #lastSweep: { monotonic: number; wall: number } | null = null;
+  /** End of the time to renew leases, by the monotonic clock. */
+  #graceUntil = Number.NEGATIVE_INFINITY;
+  /** Whether there was a gap before the current sweep. */
+  #hasGap = false;
 
   constructor(clocks = processClocks) {
     this.#clocks = clocks;
   }
 
-  /** Whether expired leases may be ended now. */
+  /** Whether expired leases can be ended now. */
   mayEnd(): boolean {
     const now = this.#clocks.monotonic();
-    const sinceLook =
-      this.#lookedAt === null
+    const gapMs =
+      this.#lastSweep === null
         ? Number.POSITIVE_INFINITY
-        : Math.max(now - this.#lookedAt.monotonic, this.#clocks.wall() - this.#lookedAt.wall);
-    if (sinceLook > blindAfterMs) {
-      this.#wasBlind = true;
-      this.#blindUntil = now + renewalGraceMs;
+        : Math.max(now - this.#lastSweep.monotonic, this.#clocks.wall() - this.#lastSweep.wall);
+    if (gapMs > maxSweepGapMs) {
+      this.#hasGap = true;
+      this.#graceUntil = now + renewalGraceMs;
     }
-    return now >= this.#blindUntil;
+    return now >= this.#graceUntil;
   }
 
-  /** To be called when a look at the database succeeded. */
+  /** Records a successful sweep. */
   looked(): void {
-    this.#lookedAt = { monotonic: this.#clocks.monotonic(), wall: this.#clocks.wall() };
-    // The look itself can have waited long for the database.
-    if (this.#wasBlind) this.#blindUntil = this.#lookedAt.monotonic + renewalGraceMs;
-    this.#wasBlind = false;
+    this.#lastSweep = { monotonic: this.#clocks.monotonic(), wall: this.#clocks.wall() };
+    // The sweep itself can have waited long for the database, so the time to renew starts now.
+    if (this.#hasGap) this.#graceUntil = this.#lastSweep.monotonic + renewalGraceMs;
+    this.#hasGap = false;
   }
 }

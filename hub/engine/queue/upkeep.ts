@@ -5,20 +5,20 @@ import { wakeStalledConcurrencyQueues } from '../limits/wake-concurrency-queues.
 import { rollUp } from '../stats/rollups.ts';
 import { enterUnknownHolders, LeaseWatch, repairBatch, repairRuns } from './sweeper.ts';
 
-/** What keeps runs going: those that lost their worker or their turn. */
+/** Periodic tasks of the engine: free the runs of lost processes, wake stalled concurrency queues, and fill the rollups. */
 export function engineTasks({ db, logger }: Platform): PeriodicTask[] {
-  const leases = new LeaseWatch();
+  const leaseWatch = new LeaseWatch();
   return [
     {
       name: 'runs',
       everyMs: 3_000,
       run: async (stopping) => {
-        const endLeases = leases.mayEnd();
+        const endLeases = leaseWatch.mayEnd();
         for (let freed = repairBatch; freed === repairBatch && !stopping.aborted;) {
           freed = (await repairRuns(db, { endLeases })).length;
           if (freed > 0) logger.info({ runs: freed }, 'freed runs that had lost their worker');
         }
-        leases.looked();
+        leaseWatch.looked();
       },
     },
     {
@@ -34,9 +34,9 @@ export function engineTasks({ db, logger }: Platform): PeriodicTask[] {
 }
 
 export const engineRetention: RowRetention = {
-  // With a run go its steps, log lines, effects and commands.
+  // Deleting a run also deletes its steps, log lines, effects and commands.
   ofWorkspaces: ['runs', 'flows'],
-  // Steps go with their runs, or whole months of them before their runs do.
+  // Steps are deleted with their runs, or earlier as a whole monthly partition.
   monthly: [{ table: 'run_steps', key: 'run_id' }],
   expiring: [
     { table: 'run_starts', column: 'slice_at', days: 1 },

@@ -1,20 +1,20 @@
 import type { Transaction } from '../../platform/db/database.ts';
 import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
 
-/** Topic for callers that wait for a run: it has ended, or waits for an approval. Only followed topics are published. */
+/** Topic for callers that wait for a run: the run has ended, or waits for an approval. Published only if the topic has subscribers. */
 export const runTopic = (runId: string) => `run:${runId}`;
 
-/** Topic of an event for the worker of a run: it was cancelled. */
+/** Topic for the process that executes a run: the run was cancelled. */
 export const cancelTopic = (runId: string) => `run-cancel:${runId}`;
 
-/** Topic of the changes of a run and its steps that streams of the run send. */
+/** Topic for streams of a run: the run or its steps have changed. */
 export const runRowsTopic = (runId: string) => `run-rows:${runId}`;
 
-/** Whether the time of a run has come, as SQL. `wake_at` is rounded to milliseconds, also up. */
-export const isTimeText = `wake_at <= now() + interval '5 milliseconds'`;
+/** Whether the wake-up time of a run has come, as SQL. `wake_at` can be rounded up to the next millisecond, hence the tolerance. */
+export const isWakeTimeText = `wake_at <= now() + interval '5 milliseconds'`;
 
-/** Whether a run becomes due within a second, as SQL. Workers are woken for it; the list of each second finds later ones in time. */
-export const isSoonText = `wake_at <= now() + interval '1 second'`;
+/** Whether a run becomes due within a second, as SQL. Only then are workers woken. They find later runs by listing due runs every second. */
+export const isDueSoonText = `wake_at <= now() + interval '1 second'`;
 
 /** Makes a waiting run due, unless it has ended. */
 export function wakeRun(tx: Transaction, runId: string): Promise<void> {
@@ -22,9 +22,9 @@ export function wakeRun(tx: Transaction, runId: string): Promise<void> {
 }
 
 /**
- * Makes waiting runs due, except those that have ended. The caller has locked them if there are several.
- * @param awaited ended child runs: only runs that still wait for one of these are woken, because a step that timed out no
- * longer waits for its child run. Null to wake all.
+ * Makes waiting runs due, except those that have ended. The caller must have locked the runs if there are several.
+ * @param awaited ended child runs. Only runs that still wait for one of them are woken: a step that timed out no longer waits for
+ * its child run. Null to wake all runs.
  */
 export async function wakeRuns(
   tx: Transaction,
@@ -32,12 +32,12 @@ export async function wakeRuns(
   awaited: readonly string[] | null = null,
 ): Promise<void> {
   if (runIds.length === 0) return;
-  const still = awaited === null ? runIds : await waitingFor(tx, runIds, awaited);
+  const stillWaiting = awaited === null ? runIds : await lockWaitingFor(tx, runIds, awaited);
   const { rows } = await tx.query<{ id: string; tenant_id: string }>(
     'wake_runs',
     `UPDATE runs SET wake_at = now(), wake_count = wake_count + 1, status = CASE status WHEN 'waiting_approval' THEN 'queued' ELSE status END
      WHERE id = ANY($1) AND status IN ('queued', 'running', 'waiting_approval') RETURNING id, tenant_id`,
-    [still],
+    [stillWaiting],
   );
   for (const { id, tenant_id: tenantId } of rows) {
     tx.changed(runRowsTopic(id));
@@ -47,10 +47,14 @@ export async function wakeRuns(
 }
 
 /**
- * The runs that still wait for one of these child runs. They are locked, and their steps are read by a statement of its own: see
- * `resultsOfClaimed`.
+ * Locks the runs and returns those that still wait for one of these child runs. A separate statement reads their steps (see
+ * `resultsOfClaimed`).
  */
-async function waitingFor(tx: Transaction, runIds: readonly string[], awaited: readonly string[]): Promise<string[]> {
+async function lockWaitingFor(
+  tx: Transaction,
+  runIds: readonly string[],
+  awaited: readonly string[],
+): Promise<string[]> {
   const [, { rows }] = await Promise.all([
     tx.query('lock_waiting_runs', 'SELECT 1 FROM runs WHERE id = ANY($1) ORDER BY depth DESC, id FOR NO KEY UPDATE', [
       runIds,

@@ -68,11 +68,11 @@ const leaseOf = async ({ id }: WorkerLease) =>
     )
   )[0];
 
-/** Ends a lease, as if the process had been paused for longer than it lasts. */
+/** Expires a lease, as if the process had been paused for longer than its duration. */
 const expire = ({ id }: WorkerLease) =>
   database.query(`update worker_processes set lease_expires_at = now() - interval '1 second' where id = $1`, [id]);
 
-test('the runs of a process are freed when its lease has ended, and only those', async () => {
+test('only the runs of a process with an expired lease are freed', async () => {
   await using dead = await WorkerLease.acquire(db, new ExecutingRuns(), logger);
   await using live = await WorkerLease.acquire(db, new ExecutingRuns(), logger);
   const [lost, kept] = [await claim(dead), await claim(live)];
@@ -83,7 +83,7 @@ test('the runs of a process are freed when its lease has ended, and only those',
   expect(await runOf(kept)).toMatchObject({ holder_id: live.id, lost_leases: 0 });
 });
 
-test('a lease is not ended while processes possibly could not renew theirs', async () => {
+test('an expired lease is not ended while processes possibly could not renew their leases', async () => {
   await using lease = await WorkerLease.acquire(db, new ExecutingRuns(), logger);
   const run = await claim(lease);
   await expire(lease);
@@ -104,44 +104,49 @@ test('a sweep that does not end leases fails while the database is unavailable',
   await expect(repairRuns(unavailable, { endLeases: false })).rejects.toThrow();
 });
 
-test('a process that ends gives its runs to others immediately', async () => {
+test('the runs of a process are freed immediately after it has ended its lease', async () => {
   const lease = await WorkerLease.acquire(db, new ExecutingRuns(), logger);
   const run = await claim(lease);
   await lease[Symbol.asyncDispose]();
   expect(await repairRuns(db)).toEqual([run.runId]);
 });
 
-test('the execution of a run ends when another process has claimed it or it has ended, and no other execution', async () => {
+test('only executions of runs that another process has claimed, or that have ended, are aborted', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  const held = new ExecutingRuns();
-  await using lease = await WorkerLease.acquire(db, held, logger);
-  const holds = [await claim(lease), await claim(lease), await claim(lease)] as const;
-  const [taken, cancelled, kept] = holds.map((run) => held.add(run));
+  const executing = new ExecutingRuns();
+  await using lease = await WorkerLease.acquire(db, executing, logger);
+  const claims = [await claim(lease), await claim(lease), await claim(lease)] as const;
+  const [reclaimed, cancelled, kept] = claims.map((run) => executing.add(run));
   vi.advanceTimersByTime(renewalSeconds * 1_000);
   const recent = await claim(lease);
-  const justBegun = held.add(recent);
+  const justStarted = executing.add(recent);
   await database.query('update runs set fence = fence + 1, holder_id = $2 where id = any($1)', [
-    [holds[0].runId, recent.runId],
+    [claims[0].runId, recent.runId],
     newId(),
   ]);
   await database.query("update runs set status = 'cancelled', finished_at = now(), holder_id = null where id = $1", [
-    holds[1].runId,
+    claims[1].runId,
   ]);
   await lease.endLost();
-  expect([taken, cancelled, kept, justBegun].map((entry) => entry?.lost.aborted)).toEqual([true, true, false, false]);
-  expect(taken?.lost.reason).toBeInstanceOf(LeaseLost);
-  // A run that has begun recently is looked at by the next check.
+  expect([reclaimed, cancelled, kept, justStarted].map((entry) => entry?.lost.aborted)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect(reclaimed?.lost.reason).toBeInstanceOf(LeaseLost);
+  // The next check includes runs that began recently.
   vi.advanceTimersByTime(renewalSeconds * 1_000);
   await lease.endLost();
-  expect([kept, justBegun].map((entry) => entry?.lost.aborted)).toEqual([false, true]);
+  expect([kept, justStarted].map((entry) => entry?.lost.aborted)).toEqual([false, true]);
 });
 
-test('a process whose lease had ended continues its runs that no other process has claimed', async () => {
+test('a process with an expired lease continues the runs that no other process has claimed', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  const held = new ExecutingRuns();
-  await using lease = await WorkerLease.acquire(db, held, logger);
+  const executing = new ExecutingRuns();
+  await using lease = await WorkerLease.acquire(db, executing, logger);
   const [first, second] = [await claim(lease), await claim(lease)];
-  const [continued, claimed] = [held.add(first), held.add(second)];
+  const [continued, claimed] = [executing.add(first), executing.add(second)];
   vi.advanceTimersByTime(leaseSeconds * 1_000);
   await expire(lease);
   expect((await repairRuns(db)).toSorted()).toEqual([first.runId, second.runId].toSorted());
@@ -154,23 +159,23 @@ test('a process whose lease had ended continues its runs that no other process h
   expect(await runOf(second)).toMatchObject({ holder_id: other.id });
 });
 
-test('a lease that has possibly ended is renewed before more runs are claimed', async () => {
+test('a lease that has possibly expired is renewed before runs are claimed', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   await using lease = await WorkerLease.acquire(db, new ExecutingRuns(), logger);
-  expect(lease.isCertain).toBe(true);
+  expect(lease.isCertainlyValid).toBe(true);
   vi.advanceTimersByTime(leaseSeconds * 1_000);
-  expect(lease.isCertain).toBe(false);
+  expect(lease.isCertainlyValid).toBe(false);
   await expire(lease);
-  await lease.assure();
-  expect(lease.isCertain).toBe(true);
+  await lease.renewIfUncertain();
+  expect(lease.isCertainlyValid).toBe(true);
   expect(await leaseOf(lease)).toEqual({ is_valid: true });
 });
 
-test('a run whose claim was not answered is freed after two searches, and an executed one is not', async () => {
-  const held = new ExecutingRuns();
-  await using lease = await WorkerLease.acquire(db, held, logger);
+test('a held run that is not executed is freed after two searches, and an executed run is not', async () => {
+  const executing = new ExecutingRuns();
+  await using lease = await WorkerLease.acquire(db, executing, logger);
   const [lost, executed, claimedAgain] = [await claim(lease), await claim(lease), await claim(lease)];
-  held.add(executed);
+  executing.add(executed);
   const woken: string[] = [];
   db.onDue((tenantIds) => woken.push(...tenantIds));
   await lease.freeUnknown();
@@ -185,7 +190,7 @@ test('a run whose claim was not answered is freed after two searches, and an exe
   expect(await runOf(claimedAgain)).toMatchObject({ holder_id: lease.id, lost_leases: 0 });
 });
 
-test('the row of a process is removed minutes after its lease ended, unless a run names it', async () => {
+test('the row of a process is removed 5 minutes after its lease has expired, unless a run refers to it', async () => {
   const [empty, named] = [
     await WorkerLease.acquire(db, new ExecutingRuns(), logger),
     await WorkerLease.acquire(db, new ExecutingRuns(), logger),
@@ -220,7 +225,7 @@ test('the row of a process is removed minutes after its lease ended, unless a ru
   expect(await repairRuns(db)).toEqual([run.runId]);
 });
 
-test('a run whose commit came after its process had ended and was removed is freed', async () => {
+test('a run that was committed after the row of its process was removed is freed', async () => {
   const lease = await WorkerLease.acquire(db, new ExecutingRuns(), logger);
   const run = await claim(lease);
   await lease[Symbol.asyncDispose]();
@@ -230,12 +235,12 @@ test('a run whose commit came after its process had ended and was removed is fre
   expect(await repairRuns(db)).toEqual([run.runId]);
 });
 
-test('a step that is written after its run was freed does not keep the process from holding the run again', async () => {
+test('a process can hold a freed run again after it has written a step of the run', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  const held = new ExecutingRuns();
-  await using lease = await WorkerLease.acquire(db, held, logger);
+  const executing = new ExecutingRuns();
+  await using lease = await WorkerLease.acquire(db, executing, logger);
   const run = await claim(lease);
-  const entry = held.add(run);
+  const entry = executing.add(run);
   vi.advanceTimersByTime(leaseSeconds * 1_000);
   await expire(lease);
   expect(await repairRuns(db)).toEqual([run.runId]);
@@ -246,7 +251,7 @@ test('a step that is written after its run was freed does not keep the process f
   expect(await runOf(run)).toMatchObject({ holder_id: lease.id });
 });
 
-test('a connection that no longer responds does not end the lease', async () => {
+test('the lease does not expire when a connection no longer responds', async () => {
   await using relay = await startTcpRelay(database.url);
   await using relayed = new Database({
     url: relay.url,
@@ -263,11 +268,11 @@ test('a connection that no longer responds does not end the lease', async () => 
         () => true,
         () => false,
       );
-      if (!renewed) failures.push(lease.isCertain);
+      if (!renewed) failures.push(lease.isCertainlyValid);
       return renewed;
     })
     .toBe(true);
-  // The connection is given up while the lease still lasts.
+  // The renewal fails before the lease expires.
   expect(failures[0]).toBe(true);
   expect(await leaseOf(lease)).toEqual({ is_valid: true });
 });

@@ -7,50 +7,51 @@ import type { RunClaim } from '../runs/store.ts';
 import type { ExecutingRuns } from './executing-runs.ts';
 import { freeRuns } from './sweeper.ts';
 
-/** How long a process can go without a renewal before its runs are freed, in seconds. */
+/** Duration of a lease, in seconds. The runs of a process are freed when its lease expires. */
 export const leaseSeconds = 30;
-/** Pause between two renewals of the lease of a process, in seconds. */
+/** Interval between two renewals of a lease, in seconds. */
 export const renewalSeconds = 5;
-/** Renewals from one search for unknown runs to the next. */
+/** Number of renewals between two searches for unknown runs. */
 const renewalsPerSearch = 3;
 /**
- * How long a renewal waits for the response, in milliseconds. It is shorter than the pause between two renewals, because a
- * connection that no longer responds would otherwise end the lease.
+ * Timeout of a renewal, in milliseconds. It is shorter than the interval between two renewals. Otherwise the lease could expire because of
+ * one connection that no longer responds.
  */
 const timeoutMs = 4_000;
 
 /**
- * The lease with which this process holds its runs. One row is renewed for all of them, so the cost does not depend on their
- * number. Beside each renewal, it checks that the runs that have been executed for some time are still this process's.
+ * The lease under which this process holds its runs. One row is renewed for all runs, so the cost does not depend on their number.
+ * With each renewal, it checks that this process still holds the runs that it has executed for longer than the renewal interval.
  *
- * A claim whose response was lost leaves a run that names this process, and that nothing executes. A search finds these runs and
- * frees them.
+ * If the response to a claim is lost, this process holds the claimed runs without executing them. A periodic search finds these
+ * unknown runs and frees them.
  */
 export class WorkerLease implements AsyncDisposable {
-  /** A new id for each start of a process: it identifies one lease. */
+  /** Identifies this lease and the holder of its runs. Every start of a process uses a new id. */
   readonly id = newId();
   readonly #db: Database;
-  readonly #held: ExecutingRuns;
+  readonly #executing: ExecutingRuns;
   readonly #logger: Logger;
-  /** When the last successful renewal was sent, by `performance.now()`. */
+  /** Time when the last successful renewal was sent, by `performance.now()`. */
   #renewedAt = Number.NEGATIVE_INFINITY;
   #renewing: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> | null = null;
   #stopped = false;
+  /** Remaining renewals until the next search for unknown runs. */
   #untilSearch = renewalsPerSearch;
-  /** Runs of the last search that name this process, and that the engine does not execute. */
+  /** Unknown runs of the last search. */
   #unknown = new Set<string>();
 
-  private constructor(db: Database, held: ExecutingRuns, logger: Logger) {
+  private constructor(db: Database, executing: ExecutingRuns, logger: Logger) {
     this.#db = db;
-    this.#held = held;
+    this.#executing = executing;
     this.#logger = logger;
   }
 
   /** Acquires a lease, and renews it until disposed. */
-  static async acquire(db: Database, held: ExecutingRuns, logger: Logger): Promise<WorkerLease> {
-    const lease = new WorkerLease(db, held, logger);
+  static async acquire(db: Database, executing: ExecutingRuns, logger: Logger): Promise<WorkerLease> {
+    const lease = new WorkerLease(db, executing, logger);
     await lease.renew();
     lease.#timer = setInterval(() => {
       background(lease.#renewAndLog(), logger, 'renewal of the lease of this process');
@@ -60,10 +61,10 @@ export class WorkerLease implements AsyncDisposable {
   }
 
   /**
-   * Whether the lease certainly has not ended. It can have ended after a pause of this process or of the database: then a new run
-   * could be freed immediately.
+   * Whether the lease has certainly not expired. After a pause of this process or of the database, it can have expired. A run that
+   * is claimed then could be freed immediately.
    */
-  get isCertain(): boolean {
+  get isCertainlyValid(): boolean {
     return performance.now() - this.#renewedAt < (leaseSeconds * 1_000) / 2;
   }
 
@@ -76,19 +77,19 @@ export class WorkerLease implements AsyncDisposable {
     return this.#renewing;
   }
 
-  /** Renews the lease if it can have ended. @throws DatabaseOutage */
-  async assure(): Promise<void> {
-    if (!this.isCertain) await this.renew();
+  /** Renews the lease unless it is certainly valid. @throws DatabaseOutage */
+  async renewIfUncertain(): Promise<void> {
+    if (!this.isCertainlyValid) await this.renew();
   }
 
-  /** Ends the execution of runs that another process has claimed, or that have ended. */
+  /** Ends the execution of runs that this process has lost: another process has claimed them, or they have ended. */
   async endLost(): Promise<void> {
-    const held = this.#held.olderThan(renewalSeconds * 1_000);
-    for (const claim of await findLost(this.#db, this.id, held))
-      this.#held.lose(claim, new LeaseLost('the run was taken over, cancelled or ended'));
+    const claims = this.#executing.olderThan(renewalSeconds * 1_000);
+    for (const claim of await findLost(this.#db, this.id, claims))
+      this.#executing.lose(claim, new LeaseLost('the run was taken over, cancelled or ended'));
   }
 
-  /** Frees the runs that two searches in a row found to be held by this process without being executed. */
+  /** Frees unknown runs that two searches in a row have found: this process holds them without executing them. */
   async freeUnknown(): Promise<void> {
     const rows = await this.#db.systemStatement<{ id: string; fence: string }>(
       'runs_of_worker',
@@ -97,7 +98,7 @@ export class WorkerLease implements AsyncDisposable {
     );
     const unknown = rows
       .map(({ id: runId, fence }) => ({ runId, fence }))
-      .filter((claim) => !this.#held.has(claim))
+      .filter((claim) => !this.#executing.has(claim))
       .map((claim) => ({ claim, key: `${claim.runId} ${claim.fence}` }));
     const lost = unknown.filter(({ key }) => this.#unknown.has(key)).map(({ claim }) => claim);
     this.#unknown = new Set(unknown.map(({ key }) => key));
@@ -106,7 +107,7 @@ export class WorkerLease implements AsyncDisposable {
     this.#logger.warn({ runs: lost.length }, 'freed runs that this process held without executing them');
   }
 
-  /** Ends the lease. Runs that this process still holds are freed. */
+  /** Ends the lease. The next sweep frees the runs that this process still holds. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
@@ -119,7 +120,7 @@ export class WorkerLease implements AsyncDisposable {
         { timeoutMs },
       );
     } catch (error) {
-      this.#logger.warn({ err: error }, 'could not end the lease of this process; it ends by itself');
+      this.#logger.warn({ err: error }, 'could not end the lease of this process; it expires by itself');
     }
   }
 
@@ -127,7 +128,7 @@ export class WorkerLease implements AsyncDisposable {
     try {
       await this.renew();
     } catch (error) {
-      // One missed renewal loses nothing: the next one comes well before the lease ends.
+      // One missed renewal has no effect: the next renewals come before the lease expires.
       this.#logger.warn({ err: error }, 'could not renew the lease of this process');
     }
   }
@@ -138,7 +139,7 @@ export class WorkerLease implements AsyncDisposable {
     try {
       await this.#checking;
     } catch (error) {
-      this.#logger.warn({ err: error }, 'could not check which runs this process holds; it is tried again');
+      this.#logger.warn({ err: error }, 'could not check which runs this process holds; the check is retried');
     } finally {
       this.#checking = null;
     }
@@ -166,25 +167,25 @@ export class WorkerLease implements AsyncDisposable {
 }
 
 /**
- * Finds the runs that a process has lost. A run that was freed because the lease of the process had ended, and that no process has
- * claimed since, is held again. A run that the process itself has released stays free: it would otherwise wait for a worker that
- * does not know of it.
+ * Finds the runs that a process has lost. If a run was freed because the lease had expired, and no process has claimed it since, the
+ * process becomes its holder again. A run that the process itself has released stays free. Otherwise its holder would be a process that
+ * does not execute it.
  */
-export async function findLost(db: Database, holderId: string, held: readonly RunClaim[]): Promise<RunClaim[]> {
-  if (held.length === 0) return [];
+export async function findLost(db: Database, holderId: string, claims: readonly RunClaim[]): Promise<RunClaim[]> {
+  if (claims.length === 0) return [];
   const rows = await db.systemStatement<{ id: string; fence: string }>(
     'find_lost_runs',
-    `WITH held AS MATERIALIZED (
-       SELECT * FROM jsonb_to_recordset($2::jsonb) AS h("runId" uuid, fence bigint)
+    `WITH claim AS MATERIALIZED (
+       SELECT * FROM jsonb_to_recordset($2::jsonb) AS c("runId" uuid, fence bigint)
      ), freed AS MATERIALIZED (
-       SELECT r.id FROM held h CROSS JOIN LATERAL (
-         SELECT id FROM runs WHERE id = h."runId" AND fence = h.fence AND ${isFreedText} FOR NO KEY UPDATE SKIP LOCKED) r
-     ), held_again AS (
+       SELECT r.id FROM claim c CROSS JOIN LATERAL (
+         SELECT id FROM runs WHERE id = c."runId" AND fence = c.fence AND ${isFreedText} FOR NO KEY UPDATE SKIP LOCKED) r
+     ), reacquired AS (
        UPDATE runs SET holder_id = $1 WHERE id = ANY(ARRAY(SELECT id FROM freed))
      )
-     SELECT h."runId" AS id, h.fence::text FROM held h WHERE NOT EXISTS (
-       SELECT 1 FROM runs r WHERE r.id = h."runId" AND r.fence = h.fence AND (r.holder_id = $1 AND r.status IN ('queued', 'running') OR ${isFreedText}))`,
-    [holderId, JSON.stringify(held)],
+     SELECT c."runId" AS id, c.fence::text FROM claim c WHERE NOT EXISTS (
+       SELECT 1 FROM runs r WHERE r.id = c."runId" AND r.fence = c.fence AND (r.holder_id = $1 AND r.status IN ('queued', 'running') OR ${isFreedText}))`,
+    [holderId, JSON.stringify(claims)],
   );
   return rows.map(({ id: runId, fence }) => ({ runId, fence }));
 }

@@ -1,20 +1,20 @@
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { ClaimedRun } from '../runs/store.ts';
-import type { Reservation } from '../starts/locked-starts.ts';
+import type { Reservation } from '../starts/start-batch.ts';
 import { WorkerPool } from './worker-pool.ts';
 
 const tenantOf = (runId: string) => runId.slice(0, 1);
 const claimed = (id: string) => ({ id, tenant_id: tenantOf(id) }) as ClaimedRun;
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A pool with runs that continue until they are released. */
-class Scene {
-  readonly begun: string[] = [];
+/** A pool with runs that execute until the test ends them. */
+class Fixture {
+  readonly started: string[] = [];
   readonly ended: string[] = [];
-  readonly givenBack: string[] = [];
+  readonly released: string[] = [];
   working = 0;
-  most = 0;
+  maxWorking = 0;
   readonly pool: WorkerPool;
   readonly #gates = new Map<string, PromiseWithResolvers<void>>();
 
@@ -24,31 +24,31 @@ class Scene {
       maxRuns,
       holderId: 'this process',
       logger: pino({ level: 'silent' }),
-      giveBack: async ({ id }) => void this.givenBack.push(id),
+      releaseRun: async ({ id }) => void this.released.push(id),
       execute: async ({ id }, slot) => {
-        this.begun.push(id);
+        this.started.push(id);
         const gate = Promise.withResolvers<void>();
         this.#gates.set(id, gate);
-        this.#work(1);
+        this.#changeWorking(1);
         if (isOutside(id)) {
           await slot.outside(async () => {
-            this.#work(-1);
+            this.#changeWorking(-1);
             await gate.promise;
           });
-          this.#work(1);
+          this.#changeWorking(1);
         } else {
           await gate.promise;
         }
-        this.#work(-1);
+        this.#changeWorking(-1);
         this.ended.push(id);
       },
     });
-    scenes.push(this);
+    fixtures.push(this);
   }
 
-  #work(by: number): void {
+  #changeWorking(by: number): void {
     this.working += by;
-    this.most = Math.max(this.most, this.working);
+    this.maxWorking = Math.max(this.maxWorking, this.working);
   }
 
   add(...runIds: string[]): void {
@@ -56,129 +56,129 @@ class Scene {
     this.pool.begin();
   }
 
-  release(runId: string): void {
+  end(runId: string): void {
     this.#gates.get(runId)?.resolve();
   }
 }
 
-const scenes: Scene[] = [];
+const fixtures: Fixture[] = [];
 afterEach(async () => {
   vi.useRealTimers();
-  for (const { pool } of scenes.splice(0)) await pool.drain(0);
+  for (const { pool } of fixtures.splice(0)) await pool.drain(0);
 });
 
-test('a run that waits outside gives its slot to others, and waits for one before it continues', async () => {
-  const scene = new Scene({ isOutside: (runId) => tenantOf(runId) === 'o' });
-  for (const runId of ['o0', 'o1', 'o2']) scene.add(runId);
-  scene.add('w0');
-  expect([scene.begun.length, scene.working]).toEqual([4, 1]);
-  for (const runId of ['o0', 'o1', 'o2']) scene.release(runId);
+test('a run that waits for an external response frees its slot, and needs a slot again to continue', async () => {
+  const fixture = new Fixture({ isOutside: (runId) => tenantOf(runId) === 'o' });
+  for (const runId of ['o0', 'o1', 'o2']) fixture.add(runId);
+  fixture.add('w0');
+  expect([fixture.started.length, fixture.working]).toEqual([4, 1]);
+  for (const runId of ['o0', 'o1', 'o2']) fixture.end(runId);
   await settled();
-  expect(scene.ended).toEqual([]);
-  scene.release('w0');
-  await expect.poll(() => scene.ended.length).toBe(4);
-  expect(scene.most).toBe(1);
+  expect(fixture.ended).toEqual([]);
+  fixture.end('w0');
+  await expect.poll(() => fixture.ended.length).toBe(4);
+  expect(fixture.maxWorking).toBe(1);
 });
 
-test('the listener is called when a run has ended', async () => {
-  const scene = new Scene({ maxRuns: 2 });
-  scene.add('a0');
-  expect(scene.pool.roomFor('a')).toBe(0);
-  const rooms: number[] = [];
-  scene.pool.onRoom(() => rooms.push(scene.pool.roomFor('a')));
-  scene.release('a0');
-  await expect.poll(() => rooms.at(-1)).toBe(1);
+test('the capacity listener is called when a run has ended', async () => {
+  const fixture = new Fixture({ maxRuns: 2 });
+  fixture.add('a0');
+  expect(fixture.pool.capacityFor('a')).toBe(0);
+  const capacities: number[] = [];
+  fixture.pool.onCapacity(() => capacities.push(fixture.pool.capacityFor('a')));
+  fixture.end('a0');
+  await expect.poll(() => capacities.at(-1)).toBe(1);
 });
 
-test('a run without a slot for one second is released for another process', async () => {
+test('a run that gets no slot within a second is released for other processes', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'performance'] });
-  const scene = new Scene();
-  scene.add('b0', 'a0');
+  const fixture = new Fixture();
+  fixture.add('b0', 'a0');
   await vi.advanceTimersByTimeAsync(900);
-  expect(scene.givenBack).toEqual([]);
+  expect(fixture.released).toEqual([]);
   await vi.advanceTimersByTimeAsync(700);
-  expect([scene.givenBack, scene.begun]).toEqual([['a0'], ['b0']]);
+  expect([fixture.released, fixture.started]).toEqual([['a0'], ['b0']]);
 });
 
-test('a reservation ends once, by its run or without one', async () => {
+test('a reservation can be used by at most one run, and ends once', async () => {
   vi.useFakeTimers({ toFake: ['setInterval'] });
-  const scene = new Scene();
-  const [first, second] = [scene.pool.reserve('a'), scene.pool.reserve('a')] as [Reservation, Reservation];
+  const fixture = new Fixture();
+  const [first, second] = [fixture.pool.reserve('a'), fixture.pool.reserve('a')] as [Reservation, Reservation];
   first.begin(claimed('a0'));
   first.begin(claimed('a1'));
   first[Symbol.dispose]();
   second[Symbol.dispose]();
   second.begin(claimed('a2'));
-  await expect.poll(() => scene.begun).toEqual(['a0']);
-  scene.release('a0');
-  await expect.poll(() => scene.pool.counts.workspaces).toBe(0);
-  expect(scene.begun).toEqual(['a0']);
+  await expect.poll(() => fixture.started).toEqual(['a0']);
+  fixture.end('a0');
+  await expect.poll(() => fixture.pool.counts.workspaces).toBe(0);
+  expect(fixture.started).toEqual(['a0']);
 });
 
-test('a drain gives back waiting runs and those that still come, and waits for the others', async () => {
-  const scene = new Scene();
-  scene.add('b0', 'b1');
-  const late = scene.pool.reserve('a');
-  scene.pool.reserve('a')?.begin(claimed('a0'));
+test('a drain releases waiting runs and runs that are still added, and waits for runs in progress', async () => {
+  const fixture = new Fixture();
+  fixture.add('b0', 'b1');
+  const late = fixture.pool.reserve('a');
+  fixture.pool.reserve('a')?.begin(claimed('a0'));
   const claiming = Promise.withResolvers<void>();
   let isDrained = false;
-  const drained = scene.pool.drain(60_000, claiming.promise).then(() => (isDrained = true));
-  expect(scene.pool.reserve('c')).toBeNull();
-  scene.release('b0');
+  const drained = fixture.pool.drain(60_000, claiming.promise).then(() => (isDrained = true));
+  expect(fixture.pool.reserve('c')).toBeNull();
+  fixture.end('b0');
   await settled();
   expect(isDrained).toBe(false);
   late?.begin(claimed('a1'));
   await settled();
   expect(isDrained).toBe(false);
-  scene.add('c0');
+  fixture.add('c0');
   claiming.resolve();
   await drained;
-  expect(scene.begun).toEqual(['b0']);
-  expect(scene.givenBack.toSorted()).toEqual(['a0', 'a1', 'b1', 'c0']);
+  expect(fixture.started).toEqual(['b0']);
+  expect(fixture.released.toSorted()).toEqual(['a0', 'a1', 'b1', 'c0']);
 });
 
 test('each run is executed or released exactly once, for 200 random sequences of calls', async () => {
   for (let seed = 1; seed <= 200; seed += 1) {
     let state = seed;
-    const dice = (sides: number) => {
+    const random = (limit: number) => {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-      return Math.floor((state / 2 ** 32) * sides);
+      return Math.floor((state / 2 ** 32) * limit);
     };
-    const scene = new Scene({
-      concurrency: 1 + dice(3),
-      maxRuns: 2 + dice(8),
+    const fixture = new Fixture({
+      concurrency: 1 + random(3),
+      maxRuns: 2 + random(8),
       isOutside: (runId) => runId.endsWith('1'),
     });
-    const given: string[] = [];
+    const added: string[] = [];
     const next = () => {
-      const runId = `${['a', 'b', 'c'][dice(3)]}${given.length}`;
-      given.push(runId);
+      const runId = `${['a', 'b', 'c'][random(3)]}${added.length}`;
+      added.push(runId);
       return runId;
     };
     const open: Reservation[] = [];
     let drained: Promise<void> | undefined;
-    const stopsAt = dice(2) === 0 ? dice(80) : -1;
+    const drainsAt = random(2) === 0 ? random(80) : -1;
     for (let turn = 0; turn < 80; turn += 1) {
-      if (turn === stopsAt) drained = scene.pool.drain(60_000);
-      switch (dice(6)) {
+      if (turn === drainsAt) drained = fixture.pool.drain(60_000);
+      switch (random(6)) {
         case 0:
         case 1:
-          if (scene.pool.roomFor('a') > 0 || dice(4) === 0) scene.add(next());
+          if (fixture.pool.capacityFor('a') > 0 || random(4) === 0) fixture.add(next());
           break;
         case 2: {
-          const reservation = scene.pool.reserve(['a', 'b', 'c'][dice(3)] as string);
+          const reservation = fixture.pool.reserve(['a', 'b', 'c'][random(3)] as string);
           if (reservation !== null) open.push(reservation);
           break;
         }
         case 3: {
-          const [reservation] = open.splice(dice(open.length), 1);
+          const [reservation] = open.splice(random(open.length), 1);
           if (reservation === undefined) break;
-          if (dice(2) === 0) reservation.begin(claimed(next()));
+          if (random(2) === 0) reservation.begin(claimed(next()));
           reservation[Symbol.dispose]();
           break;
         }
         case 4:
-          scene.release(given[dice(given.length)] ?? '');
+          fixture.end(added[random(added.length)] ?? '');
           break;
         default:
           await settled();
@@ -186,15 +186,15 @@ test('each run is executed or released exactly once, for 200 random sequences of
     }
     for (const reservation of open) reservation[Symbol.dispose]();
     const none = { workspaces: 0, working: 0, inProgress: 0, waiting: 0, reserved: 0 };
-    const isOver = () => Object.values(scene.pool.counts).every((count) => count === 0);
-    for (let turns = 0; turns < 1_000 && !isOver(); turns += 1) {
-      for (const runId of given) scene.release(runId);
+    const isIdle = () => Object.values(fixture.pool.counts).every((count) => count === 0);
+    for (let turns = 0; turns < 1_000 && !isIdle(); turns += 1) {
+      for (const runId of added) fixture.end(runId);
       await settled();
     }
-    expect(scene.pool.counts, `dice ${seed}`).toEqual(none);
+    expect(fixture.pool.counts, `seed ${seed}`).toEqual(none);
     await drained;
-    expect([...scene.begun, ...scene.givenBack].toSorted(), `dice ${seed}`).toEqual(given.toSorted());
-    expect(scene.ended.length, `dice ${seed}`).toBe(scene.begun.length);
-    await scene.pool.drain(0);
+    expect([...fixture.started, ...fixture.released].toSorted(), `seed ${seed}`).toEqual(added.toSorted());
+    expect(fixture.ended.length, `seed ${seed}`).toBe(fixture.started.length);
+    await fixture.pool.drain(0);
   }
 });

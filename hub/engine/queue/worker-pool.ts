@@ -2,32 +2,32 @@ import type { Logger } from '../../platform/observability/logger.ts';
 import type { Slot } from '../runs/run-context.ts';
 import { setAsideInput } from '../runs/run-outputs.ts';
 import type { ClaimedRun } from '../runs/store.ts';
-import type { Reservation } from '../starts/locked-starts.ts';
+import type { Reservation } from '../starts/start-batch.ts';
 import { FairQueue } from './fair-queue.ts';
 
 export interface WorkerPoolOptions {
   /** Runs that execute at the same time. */
   concurrency: number;
-  /** Runs in progress, including those that wait for a response from outside. */
+  /** Runs in progress, including those that wait for an external response. */
   maxRuns: number;
   /** Executes a run until it ends or waits. */
   execute: (run: ClaimedRun, slot: Slot) => Promise<void>;
-  /** Releases a run, for another process. Never rejects. */
-  giveBack: (run: ClaimedRun) => Promise<void>;
+  /** Releases a run, so that another process can claim it. Never rejects. */
+  releaseRun: (run: ClaimedRun) => Promise<void>;
   /** The process that holds the runs. */
   holderId: string;
   logger: Logger;
 }
 
 /**
- * How long a claimed run waits for a slot before it is released, in milliseconds. Another process can have a free slot, and
- * the limits and the policy that were read with the claim can change.
+ * Maximum time that a claimed run waits for a slot before it is released, in milliseconds. Another process can have a free slot,
+ * and the limits and the policy that were read with the claim can change.
  */
 export const maxWaitMs = 1_000;
 
 /**
- * Executes the runs that this process holds. The slots are shared between the workspaces (`FairQueue`). A run
- * holds a slot except while it waits for a response from outside.
+ * Executes the runs that this process holds. Workspaces share the slots (`FairQueue`). A run has a slot, except while it waits for
+ * an external response.
  */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
@@ -36,9 +36,10 @@ export class WorkerPool {
   /** Executions and releases that have not ended. */
   readonly #pending = new Set<Promise<void>>();
   readonly #timer: NodeJS.Timeout;
-  readonly #noneReserved = Promise.withResolvers<void>();
-  #onRoom: () => void = () => undefined;
-  #beginsSoon = false;
+  /** Resolves when the pool is draining and has no reservations. */
+  readonly #noReservations = Promise.withResolvers<void>();
+  #onCapacity: () => void = () => undefined;
+  #isBeginScheduled = false;
   #draining = false;
 
   constructor(options: WorkerPoolOptions) {
@@ -46,7 +47,7 @@ export class WorkerPool {
     const { concurrency, maxRuns } = options;
     this.#maxWaiting = Math.max(128, concurrency * 16);
     this.#queue = new FairQueue({ slots: concurrency, maxInProgress: maxRuns, maxWaiting: this.#maxWaiting });
-    this.#timer = setInterval(() => this.#giveBackWaiting(maxWaitMs), maxWaitMs / 2);
+    this.#timer = setInterval(() => this.#releaseWaiting(maxWaitMs), maxWaitMs / 2);
   }
 
   get counts(): FairQueue<ClaimedRun>['counts'] {
@@ -57,41 +58,41 @@ export class WorkerPool {
     return this.#queue.freeSlots;
   }
 
-  /** How often a slot became free since the start of the process. */
+  /** Number of times that a slot became free since the start of the process. */
   get slotsFreed(): number {
     return this.#queue.slotsFreed;
   }
 
-  /** Number of runs that the pool lets wait for a slot. */
+  /** Maximum number of runs that wait for a slot. */
   get maxWaiting(): number {
     return this.#maxWaiting;
   }
 
-  /** Number of further runs that the pool has room for. */
-  get room(): number {
-    return this.#draining ? 0 : this.#queue.room;
+  /** Number of runs that can still be added. */
+  get capacity(): number {
+    return this.#draining ? 0 : this.#queue.capacity;
   }
 
-  /** Number of further runs of a workspace that the pool has room for. */
-  roomFor(tenantId: string): number {
-    return this.#draining ? 0 : this.#queue.roomFor(tenantId);
+  /** Number of runs of a workspace that can still be added. */
+  capacityFor(tenantId: string): number {
+    return this.#draining ? 0 : this.#queue.capacityFor(tenantId);
   }
 
-  /** Sets what is called when a run has begun, waits outside or has ended, so that there may be room for others. */
-  onRoom(listener: () => void): void {
-    this.#onRoom = listener;
+  /** Sets the listener that is called when the pool can have capacity again: a run has begun, waits outside its slot, or has ended. */
+  onCapacity(listener: () => void): void {
+    this.#onCapacity = listener;
   }
 
   /** Reserves capacity for a run of a workspace that is about to be accepted. Null if there is none. */
   reserve(tenantId: string): Reservation | null {
-    if (this.roomFor(tenantId) === 0) return null;
+    if (this.capacityFor(tenantId) === 0) return null;
     this.#queue.reserve(tenantId);
     let isOpen = true;
     const release = (): boolean => {
       if (!isOpen) return false;
       isOpen = false;
       this.#queue.releaseReservation(tenantId);
-      if (this.#draining && this.#queue.counts.reserved === 0) this.#noneReserved.resolve();
+      if (this.#draining && this.#queue.counts.reserved === 0) this.#noReservations.resolve();
       return true;
     };
     return {
@@ -99,71 +100,71 @@ export class WorkerPool {
       begin: (run) => {
         if (!isOpen) return;
         setAsideInput(run);
-        // Added before the reservation is released: a drain waits for one of the two.
-        if (this.#draining) this.#giveBack(run);
+        // The run is added before the reservation is released, because a drain waits for one of the two.
+        if (this.#draining) this.#releaseRun(run);
         else this.#queue.add(tenantId, run);
         release();
-        // The caller that started the run gets its response first.
-        this.#beginSoon();
+        // The run begins in a later tick, so that the caller that started it receives its response first.
+        this.#scheduleBegin();
       },
       [Symbol.dispose]: () => {
-        if (release()) this.#onRoom();
+        if (release()) this.#onCapacity();
       },
     };
   }
 
-  /** Adds a run that this process holds. It begins when it has its turn. */
+  /** Adds a run that this process holds. It begins once it gets a slot. */
   add(run: ClaimedRun): void {
-    if (this.#draining) this.#giveBack(run);
+    if (this.#draining) this.#releaseRun(run);
     else this.#queue.add(run.tenant_id, run);
   }
 
-  /** Begins the runs whose turn it is. */
+  /** Begins or continues runs while there are free slots. */
   begin(): void {
-    for (let turn = this.#queue.take(); turn !== null; turn = this.#queue.take()) {
+    for (let turn = this.#queue.acquire(); turn !== null; turn = this.#queue.acquire()) {
       if ('resume' in turn) turn.resume();
       else this.#execute(turn.tenantId, turn.item);
     }
-    this.#onRoom();
+    this.#onCapacity();
   }
 
   /**
-   * Releases the waiting runs, and waits for the runs in progress until the deadline.
-   * @param claimed resolves when no more runs are added. Runs that are added before are released.
+   * Releases the waiting runs, and waits for the runs in progress until the deadline, in milliseconds from now.
+   * @param claimed resolves when no more runs are added. Runs that are added until then are released.
    */
   async drain(deadlineMs: number, claimed: Promise<void> = Promise.resolve()): Promise<void> {
     this.#draining = true;
     clearInterval(this.#timer);
-    this.#giveBackWaiting();
-    if (this.#queue.counts.reserved === 0) this.#noneReserved.resolve();
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, deadlineMs);
-    await Promise.race([this.#settled(claimed), late.promise]);
+    this.#releaseWaiting();
+    if (this.#queue.counts.reserved === 0) this.#noReservations.resolve();
+    const deadline = Promise.withResolvers<void>();
+    const timer = setTimeout(deadline.resolve, deadlineMs);
+    await Promise.race([this.#settled(claimed), deadline.promise]);
     clearTimeout(timer);
   }
 
-  /** Resolves once nothing is in progress, including what was still being accepted. */
+  /** Resolves once all runs have ended or were released, including runs that were being claimed or accepted. */
   async #settled(claimed: Promise<void>): Promise<void> {
-    await Promise.all([claimed, this.#noneReserved.promise]);
+    await Promise.all([claimed, this.#noReservations.promise]);
     while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
   }
 
-  #beginSoon(): void {
-    if (this.#beginsSoon) return;
-    this.#beginsSoon = true;
+  #scheduleBegin(): void {
+    if (this.#isBeginScheduled) return;
+    this.#isBeginScheduled = true;
     setImmediate(() => {
-      this.#beginsSoon = false;
+      this.#isBeginScheduled = false;
       this.begin();
     });
   }
 
-  #giveBackWaiting(longerThanMs?: number): void {
-    for (const run of this.#queue.removeWaiting(longerThanMs)) this.#giveBack(run);
+  #releaseWaiting(longerThanMs?: number): void {
+    for (const run of this.#queue.removeWaiting(longerThanMs)) this.#releaseRun(run);
   }
 
-  #giveBack(run: ClaimedRun): void {
-    const givenBack = this.#options.giveBack(run).finally(() => this.#pending.delete(givenBack));
-    this.#pending.add(givenBack);
+  #releaseRun(run: ClaimedRun): void {
+    const released = this.#options.releaseRun(run).finally(() => this.#pending.delete(released));
+    this.#pending.add(released);
   }
 
   #execute(tenantId: string, run: ClaimedRun): void {

@@ -20,14 +20,14 @@ export interface WorkerOptions extends Pick<EngineDependencies, 'skills' | 'onFi
   wakeUps: WakeUps;
   intake: RunIntake;
   home: string;
-  /** Whether this process serves requests, too. */
+  /** Whether this process also serves requests. */
   serves: boolean;
   worker: { concurrency: number; maxRuns: number };
-  /** How long a stop waits for runs under way. */
+  /** Maximum time that a shutdown waits for runs in progress, in milliseconds. */
   shutdownMs: number;
 }
 
-/** Works on runs until `stack` ends it. */
+/** Starts the worker of this process. It executes runs until `stack` is disposed. */
 export async function startWorker(
   stack: AsyncDisposableStack,
   { db, events, logger, tracing }: Platform,
@@ -51,33 +51,33 @@ export async function startWorker(
   const pool = new WorkerPool({
     ...worker,
     execute: (run, slot) => engine.execute(run, shutdown.signal, slot),
-    giveBack: (run) => engine.giveBack(run),
+    releaseRun: (run) => engine.giveBack(run),
     holderId: lease.id,
     logger,
   });
   const poller = new DuePoller({
-    claim: async (asked) => {
-      await lease.assure();
-      return claimDueRuns(db, asked, lease.id);
+    claim: async (requests) => {
+      await lease.renewIfUncertain();
+      return claimDueRuns(db, requests, lease.id);
     },
     listWorkspaces: (after) => listDueWorkspaces(db, after),
     pool,
     onFull: (tenantIds) => wakeUps.send(tenantIds),
-    asksAgain: !serves,
+    repeatsClaims: !serves,
     logger,
   });
-  pool.onRoom(() => poller.claim());
+  pool.onCapacity(() => poller.claim());
   let queueWorker: QueueWorker | undefined;
   stack.defer(async () => {
-    // Steps that end by themselves in time may; the others are given back for another worker to take.
-    const late = setTimeout(() => shutdown.abort(new Error('the hub stops')), shutdownMs / 2);
-    const ended = await Promise.allSettled([
+    // Steps have half of the time to end. The others are then aborted, and their runs are released for other workers.
+    const abortTimer = setTimeout(() => shutdown.abort(new Error('the hub stops')), shutdownMs / 2);
+    const drained = await Promise.allSettled([
       queueWorker?.drain(shutdownMs),
       pool.drain(shutdownMs, poller[Symbol.asyncDispose]()),
     ]);
-    clearTimeout(late);
-    for (const result of ended) if (result.status === 'rejected') throw result.reason;
+    clearTimeout(abortTimer);
+    for (const result of drained) if (result.status === 'rejected') throw result.reason;
   });
   queueWorker = await wakeUps.receive(poller);
-  intake.preferLocal((tenantId) => (lease.isCertain ? pool.reserve(tenantId) : null));
+  intake.preferLocal((tenantId) => (lease.isCertainlyValid ? pool.reserve(tenantId) : null));
 }

@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/db/database.ts';
 import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
 import { newId } from '../../platform/ids.ts';
 import { currentTraceParent } from '../../platform/observability/tracing/trace-context.ts';
-import { isSoonText } from '../queue/wake-runs.ts';
+import { isDueSoonText } from '../queue/wake-runs.ts';
 import { definitionStamp, isGated, workspaceStamp } from './definitions.ts';
 
 export interface NewRun {
@@ -18,27 +18,30 @@ export interface NewRun {
   environment: 'live' | 'test';
   /** Earliest start; null or omitted for immediately. */
   notBefore?: Date | null;
-  /** The run whose step waits for this run. */
+  /** The run with the step that waits for this run. */
   parentRunId?: string;
-  /** The subject of the run, whose erasure also erases the run; that of the run that led to it when omitted. */
+  /** Erasing this subject also erases the run. When omitted, the subject of the run that led to this one. */
   subjectId?: string;
-  /** Number of runs that led to this one, each started by the one before; 0 when omitted. */
+  /** Length of the chain of runs that led to this one; 0 when omitted. */
   depth?: number;
-  /** Users and keys that started it, or a run that led to it: `user:<id>`, `token:<id>`. */
+  /** Users and API keys that started this run, or a run that led to it: `user:<id>`, `token:<id>`. */
   requestedBy?: readonly string[];
-  /** Users and keys that wrote what led to it: the authors of the run that started it. */
+  /** Users and API keys that wrote what led to this run: the authors of the run that started it. */
   authoredBy?: readonly string[];
 }
 
-/** How a run is accepted: which changes since its workflow was read count, and whether this process starts it. */
+/** Conditions under which a run is accepted, and whether this process can start it. */
 export interface AcceptTerms {
   /**
-   * What was read with the workflow. `definition` is `definitionStamp` of a workflow that was read without a lock: the run is
-   * not accepted if the workflow, its workspace or the policy has changed. `workspace` is `workspaceStamp` of a locked
-   * workflow: the run is queued if the workspace or the policy has changed. Null if the transaction has read all of these.
+   * The stamp that was read with the workflow. `definition` is the `definitionStamp` of a workflow that was read without a lock.
+   * The run is not accepted if the workflow, its workspace or the policy has changed. `workspace` is the `workspaceStamp` of a
+   * locked workflow. The run is queued if the workspace or the policy has changed. Null if the transaction has read all of these.
    */
   stamp: { of: 'definition' | 'workspace'; value: string } | null;
-  /** The process that has capacity for the run, and holds it then; null if none has. A run that a limit or policy can delay is queued instead. */
+  /**
+   * The process with capacity for the run, which then holds the run; null if there is none. A run that a limit or policy can
+   * delay is queued instead.
+   */
   holderId: string | null;
 }
 
@@ -55,7 +58,7 @@ export interface PreparedRun {
 export interface AcceptedRun {
   runId: string;
   flowId: string;
-  /** The values as the database stored them, if a process holds the run; null for a queued run. */
+  /** The stored values of a run that a process holds; null for a queued run. */
   claimed: { queued_at: Date; trigger: NewRun['trigger']; payload: NewRun['payload'] } | null;
 }
 
@@ -63,17 +66,17 @@ type AcceptedRow = { id: string; tenant_id: string; is_claimed: boolean; is_soon
   AcceptedRun['claimed']
 >;
 
-/** Runs that lead to further runs end at this depth, so that loops end. */
+/** Maximum length of a chain of runs that start each other, so that loops end. */
 export const maxRunDepth = 8;
 
-/** The run that led to another one: its step waits for it, or its failure is the payload. */
+/** The run that led to this one: it waits for this run, or its failure started this run. Null if the subject is given. */
 function ledBy({ subjectId, parentRunId, trigger }: NewRun): string | null {
   if (subjectId !== undefined) return null;
   if (parentRunId !== undefined) return parentRunId;
   return trigger.type === 'error' && typeof trigger['runId'] === 'string' ? trigger['runId'] : null;
 }
 
-/** Gives a run its ids, and the trace of the caller. */
+/** Assigns the ids of a run and the trace of the caller, and serializes the run. */
 export function prepareRun(
   run: NewRun,
   { stamp, holderId }: AcceptTerms = { stamp: null, holderId: null },
@@ -106,16 +109,16 @@ export function prepareRun(
   return { runId, flowId, tenantId: run.tenantId, traceParent, json: JSON.stringify(row) };
 }
 
-/** Accepts a run. Nothing of it exists before the transaction commits. */
+/** Accepts a run. The run exists once the transaction commits. */
 export async function acceptRun(tx: Transaction, run: NewRun): Promise<AcceptedRun> {
   const [accepted] = await acceptRuns(tx, [prepareRun(run)]);
   return accepted as AcceptedRun;
 }
 
 /**
- * Writes runs with their flows. All runs except retries are created here. It sends one statement before it waits for anything,
- * so that the caller can send the commit right behind it.
- * @returns for each run, in order: the run, or null if what its stamp of the definition covers has changed.
+ * Writes runs with their flows. All runs except retries are created here. The one statement is sent synchronously, so that the caller
+ * can send COMMIT in the same flush.
+ * @returns for each run, in order: the run, or null if its `definition` stamp is no longer current.
  */
 export async function acceptRuns(tx: Transaction, prepared: readonly PreparedRun[]): Promise<(AcceptedRun | null)[]> {
   if (prepared.length === 0) return [];
@@ -130,20 +133,20 @@ export async function acceptRuns(tx: Transaction, prepared: readonly PreparedRun
        SELECT w.id, w.tenant_id, ${definitionStamp} AS definition_stamp, ${workspaceStamp} AS workspace_stamp, ${isGated} AS is_gated
        FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
        WHERE w.id = ANY(ARRAY(SELECT DISTINCT workflow_id FROM given WHERE holder_id IS NOT NULL OR stamp_of = 'definition'))
-     ), fit AS MATERIALIZED (
+     ), accepted AS MATERIALIZED (
        SELECT g.*, coalesce(g.holder_id IS NOT NULL AND g.not_before IS NULL AND NOT k.is_gated AND (g.stamp_of IS DISTINCT FROM 'workspace' OR g.stamp = k.workspace_stamp), false) AS is_claimed
        FROM given g LEFT JOIN known k ON k.id = g.workflow_id AND k.tenant_id = g.tenant_id
        WHERE g.stamp_of IS DISTINCT FROM 'definition' OR g.stamp = k.definition_stamp
      ), flow AS (
        INSERT INTO flows (id, tenant_id, workflow_id, revision, subject_id)
        SELECT flow_id, tenant_id, workflow_id, 1, CASE WHEN led_by IS NULL THEN subject_id
-         ELSE (SELECT f.subject_id FROM runs r JOIN flows f ON f.id = r.flow_id WHERE r.id = led_by) END FROM fit
+         ELSE (SELECT f.subject_id FROM runs r JOIN flows f ON f.id = r.flow_id WHERE r.id = led_by) END FROM accepted
      ), run AS (
        INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, attempt, parent_run_id, depth, requested_by, authored_by, trace_parent, wake_at, queued_at,
          started_at, fence, holder_id)
        SELECT id, tenant_id, workflow_id, workflow_version, flow_id, CASE WHEN is_claimed THEN 'running' ELSE 'queued' END, trigger, context, payload, environment, 1, parent_run_id, depth, requested_by, authored_by, trace_parent, coalesce(not_before, now()), now(),
          CASE WHEN is_claimed THEN now() END, CASE WHEN is_claimed THEN 1 ELSE 0 END, CASE WHEN is_claimed THEN holder_id END
-       FROM fit RETURNING id, tenant_id, queued_at, holder_id IS NOT NULL AS is_claimed, CASE WHEN holder_id IS NOT NULL THEN trigger END AS trigger, CASE WHEN holder_id IS NOT NULL THEN payload END AS payload, ${isSoonText} AS is_soon
+       FROM accepted RETURNING id, tenant_id, queued_at, holder_id IS NOT NULL AS is_claimed, CASE WHEN holder_id IS NOT NULL THEN trigger END AS trigger, CASE WHEN holder_id IS NOT NULL THEN payload END AS payload, ${isDueSoonText} AS is_soon
      )
      SELECT * FROM run`,
     [`[${prepared.map(({ json }) => json).join(',')}]`],

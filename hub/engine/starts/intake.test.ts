@@ -71,27 +71,27 @@ async function definitionOf(tenantId: string, id: string) {
   return found;
 }
 
-/** An intake with a worker that has room, what that was given, and the workspaces of which workers were told since. */
-function intakeWith(hasRoom = true) {
-  const told: string[] = [];
-  db.onDue((tenantIds) => told.push(...tenantIds));
-  const begun: ClaimedRun[] = [];
+/** An intake and its worker: the runs that began, the open reservations, and the workspaces for which workers were woken. */
+function intakeWith(hasCapacity = true) {
+  const notified: string[] = [];
+  db.onDue((tenantIds) => notified.push(...tenantIds));
+  const startedRuns: ClaimedRun[] = [];
   const intake = new RunIntake(db);
   const holderId = newId();
-  let kept = 0;
+  let reserved = 0;
   intake.preferLocal(() => {
-    if (!hasRoom) return null;
-    kept += 1;
+    if (!hasCapacity) return null;
+    reserved += 1;
     return {
       holderId,
-      // A test that pauses for a second does not make the run a stale one.
-      begin: (run) => void begun.push({ ...run, held_since: Infinity }),
+      // Otherwise the engine would release the run if the test paused for a second.
+      begin: (run) => void startedRuns.push({ ...run, held_since: Infinity }),
       [Symbol.dispose]: () => {
-        kept -= 1;
+        reserved -= 1;
       },
     };
   });
-  return { intake, told, begun, kept: () => kept };
+  return { intake, notified, startedRuns, reserved: () => reserved };
 }
 
 const start = { trigger: { type: 'manual' }, context: null, payload: null, environment: 'live' } as const;
@@ -115,45 +115,45 @@ function engineWith(skills: Skill[]): Engine {
   });
 }
 
-test('a start that waits for a lock keeps no other of its workspace from starting', async () => {
+test('a start that waits for a lock does not delay other starts of the workspace', async () => {
   const tenantId = await workspace();
-  const [heldId, freeId] = [await workflow(tenantId), await workflow(tenantId)];
-  const [held, free] = [await definitionOf(tenantId, heldId), await definitionOf(tenantId, freeId)];
+  const [blockedId, freeId] = [await workflow(tenantId), await workflow(tenantId)];
+  const [blocked, free] = [await definitionOf(tenantId, blockedId), await definitionOf(tenantId, freeId)];
   await database.query(
     `CREATE FUNCTION await_start() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(hashtext(NEW.workflow_id::text)); RETURN NEW; END $$`,
   );
   await database.query(
-    `CREATE TRIGGER await_start BEFORE INSERT ON runs FOR EACH ROW WHEN (NEW.workflow_id = '${heldId}') EXECUTE FUNCTION await_start()`,
+    `CREATE TRIGGER await_start BEFORE INSERT ON runs FOR EACH ROW WHEN (NEW.workflow_id = '${blockedId}') EXECUTE FUNCTION await_start()`,
   );
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: locked, resolve: hasLocked } = Promise.withResolvers<void>();
-  const over = db.system(async (tx) => {
-    await tx.query('hold_start', 'SELECT pg_advisory_xact_lock(hashtext($1))', [heldId]);
+  const locking = db.system(async (tx) => {
+    await tx.query('hold_start', 'SELECT pg_advisory_xact_lock(hashtext($1))', [blockedId]);
     hasLocked();
     await released;
   });
   await locked;
-  const { intake, begun } = intakeWith();
-  const starts = [held, free].map((definition) => intake.accept({ ...start, definition }));
-  let isHeldAccepted = false;
-  unawaited(starts[0]?.then(() => (isHeldAccepted = true)));
+  const { intake, startedRuns } = intakeWith();
+  const starts = [blocked, free].map((definition) => intake.accept({ ...start, definition }));
+  let isBlockedAccepted = false;
+  unawaited(starts[0]?.then(() => (isBlockedAccepted = true)));
   try {
     await starts[1];
-    expect([begun.map((run) => run.workflow_id), isHeldAccepted]).toEqual([[freeId], false]);
+    expect([startedRuns.map((run) => run.workflow_id), isBlockedAccepted]).toEqual([[freeId], false]);
   } finally {
     release();
-    await over;
+    await locking;
   }
   await Promise.all(starts);
   await database.query('DROP TRIGGER await_start ON runs');
-  expect(begun.map((run) => run.workflow_id)).toEqual([freeId, heldId]);
+  expect(startedRuns.map((run) => run.workflow_id)).toEqual([freeId, blockedId]);
   expect(await countOf(tenantId)).toBe(2);
 });
 
-test('a run for which this process has room is its own from the first moment, and many of them are one statement', async () => {
+test('a process with capacity holds its runs from the start, and accepts concurrent starts with one statement', async () => {
   const tenantId = await workspace();
   const definition = await definitionOf(tenantId, await workflow(tenantId));
-  const { intake, told, begun, kept } = intakeWith();
+  const { intake, notified, startedRuns, reserved } = intakeWith();
   using recorder = new StatementRecorder(100);
   const payload = { z: 1, aa: [1.5, 'ä'], nested: { b: null } };
   const accepted = await Promise.all(
@@ -162,7 +162,7 @@ test('a run for which this process has room is its own from the first moment, an
   expect(recorder.statements.filter(({ name }) => name === 'accept_runs')).toMatchObject([
     { role: 'outrigger_app', tenantId },
   ]);
-  expect([told, begun.length, kept()]).toEqual([[], 20, 0]);
+  expect([notified, startedRuns.length, reserved()]).toEqual([[], 20, 0]);
   for (const run of accepted)
     expect(await rowOf(run?.runId as string)).toEqual({
       status: 'running',
@@ -170,8 +170,8 @@ test('a run for which this process has room is its own from the first moment, an
       leased: true,
       started: true,
     });
-  // What a worker has in hand is what any other would have claimed.
-  const [run] = begun as [ClaimedRun];
+  // A claim of the same run returns the same values.
+  const [run] = startedRuns as [ClaimedRun];
   await db.workspace(tenantId, (tx) =>
     releaseRun(tx, { runId: run.id, fence: run.fence }, tenantId, 0, { isUnstarted: true }),
   );
@@ -190,59 +190,59 @@ test.each([
     'quiet hours',
     'insert into automation_policies (tenant_id, standing_orders, quiet_hours, approvals_required_for) values ($1, \'\', \'{"from":"00:00","to":"00:00","timezone":"UTC"}\', \'{}\')',
   ],
-])('a run that %s may hold back is queued, with its wake-up, whatever room there is', async (_what, gate) => {
-  const tenantId = await workspace();
-  const id = await workflow(tenantId);
-  await database.query(gate, [tenantId]);
-  const { intake, told, begun, kept } = intakeWith();
-  const accepted = await intake.accept({ definition: await definitionOf(tenantId, id), ...start });
-  const { runId } = accepted as { runId: string };
-  expect(await rowOf(runId)).toMatchObject({ status: 'queued', fence: '0', started: false });
-  expect([begun, told, kept()]).toEqual([[], [tenantId], 0]);
-});
+])(
+  'a run that %s can delay is queued and workers are woken, also if this process has capacity',
+  async (_what, gate) => {
+    const tenantId = await workspace();
+    const id = await workflow(tenantId);
+    await database.query(gate, [tenantId]);
+    const { intake, notified, startedRuns, reserved } = intakeWith();
+    const accepted = await intake.accept({ definition: await definitionOf(tenantId, id), ...start });
+    const { runId } = accepted as { runId: string };
+    expect(await rowOf(runId)).toMatchObject({ status: 'queued', fence: '0', started: false });
+    expect([startedRuns, notified, reserved()]).toEqual([[], [tenantId], 0]);
+  },
+);
 
-test('a run for which no worker of this process has room is queued, with its wake-up', async () => {
+test('a run is queued and workers are woken if this process has no capacity', async () => {
   const tenantId = await workspace();
-  const { intake, told } = intakeWith(false);
+  const { intake, notified } = intakeWith(false);
   const accepted = await intake.accept({
     definition: await definitionOf(tenantId, await workflow(tenantId)),
     ...start,
   });
   expect(await rowOf(accepted?.runId as string)).toMatchObject({ status: 'queued', started: false });
-  expect(told).toEqual([tenantId]);
+  expect(notified).toEqual([tenantId]);
 });
 
 test.each([
   ['is switched off', 'update workflows set active = false where tenant_id = $1'],
   ['is deleted', 'update workflows set deleted_at = now() where tenant_id = $1'],
-  ['gets other steps', 'update workflows set version = version + 1 where tenant_id = $1'],
-  ['gets another token', "update workflows set webhook_token_hash = 'other' where tenant_id = $1"],
+  ['has other steps', 'update workflows set version = version + 1 where tenant_id = $1'],
+  ['has another token', "update workflows set webhook_token_hash = 'other' where tenant_id = $1"],
   [
-    'shares its token with another',
+    'shares its token with another workflow',
     `insert into workflows (id, tenant_id, name, active, version, trigger, steps, webhook_token_hash) select gen_random_uuid(), tenant_id, 'x', true, 1, trigger, steps, webhook_token_hash from workflows where tenant_id = $1`,
   ],
-  ['is of a workspace that loses a right', "update tenants set entitlements = '{}' where id = $1"],
+  ['loses an entitlement of its workspace', "update tenants set entitlements = '{}' where id = $1"],
   [
-    'comes under a policy',
+    'is subject to a new policy',
     `insert into automation_policies (tenant_id, standing_orders, approvals_required_for) values ($1, '', '{log.write}')`,
   ],
-])(
-  'nothing is accepted by what was known of a workflow that %s, though nobody is told of it',
-  async (_what, change) => {
-    const tenantId = await workspace();
-    const definition = await definitionOf(tenantId, await workflow(tenantId));
-    const { intake, begun, kept } = intakeWith();
-    expect(await intake.accept({ definition, ...start })).not.toBeNull();
-    await database.query(change, [tenantId]);
-    const before = await countOf(tenantId);
-    expect(
-      await Promise.all([definition, definition].map((each) => intake.accept({ definition: each, ...start }))),
-    ).toEqual([null, null]);
-    expect([await countOf(tenantId), begun.length, kept()]).toEqual([before, 1, 0]);
-  },
-);
+])('a start with a cached definition is not accepted after the workflow %s', async (_what, change) => {
+  const tenantId = await workspace();
+  const definition = await definitionOf(tenantId, await workflow(tenantId));
+  const { intake, startedRuns, reserved } = intakeWith();
+  expect(await intake.accept({ definition, ...start })).not.toBeNull();
+  await database.query(change, [tenantId]);
+  const before = await countOf(tenantId);
+  expect(
+    await Promise.all([definition, definition].map((each) => intake.accept({ definition: each, ...start }))),
+  ).toEqual([null, null]);
+  expect([await countOf(tenantId), startedRuns.length, reserved()]).toEqual([before, 1, 0]);
+});
 
-test('a workflow of another workspace is not started by naming it', async () => {
+test('a workflow of another workspace cannot be started', async () => {
   const [own, foreign] = [await workspace(), await workspace()];
   const definition = await definitionOf(foreign, await workflow(foreign));
   const { intake } = intakeWith();
@@ -250,42 +250,42 @@ test('a workflow of another workspace is not started by naming it', async () => 
   expect([await countOf(own), await countOf(foreign)]).toEqual([0, 0]);
 });
 
-/** Accepts runs of these steps, and has them worked on; answers what was sent to the database for the working alone. */
-async function workOn(tenantId: string, steps: unknown[], count: number, skills: Skill[] = logSkills()) {
+/** Accepts runs with these steps and executes them. Returns the names of the statements of the execution. */
+async function executeRuns(tenantId: string, steps: unknown[], count: number, skills: Skill[] = logSkills()) {
   const definition = await definitionOf(tenantId, await workflow(tenantId, steps));
-  const { intake, begun } = intakeWith();
+  const { intake, startedRuns } = intakeWith();
   await Promise.all(Array.from({ length: count }, () => intake.accept({ definition, ...start })));
   const engine = engineWith(skills);
   using recorder = new StatementRecorder(1_000);
-  await Promise.all(begun.map((run) => engine.execute(run, never)));
-  return { begun, sent: recorder.statements.map(({ name }) => name) };
+  await Promise.all(startedRuns.map((run) => engine.execute(run, never)));
+  return { startedRuns, sent: recorder.statements.map(({ name }) => name) };
 }
 
-/** A database whose every transaction takes a while longer. */
+/** A database with a delay before each transaction of a workspace. */
 class SlowDatabase extends Database {
   transactions = 0;
   slowByMs = 0;
-  override async workspace<Result>(...given: Parameters<Database['workspace']>): Promise<Result> {
+  override async workspace<Result>(...args: Parameters<Database['workspace']>): Promise<Result> {
     this.transactions += 1;
     await delay(this.slowByMs);
-    return super.workspace(...given) as Promise<Result>;
+    return super.workspace(...args) as Promise<Result>;
   }
 }
 
-/** Has runs of these steps worked on over a database that is slow from then on; answers how many transactions that took. */
-async function workSlowly(
+/** Accepts runs with these steps and executes them on a slow database. Returns the number of transactions of the execution. */
+async function executeSlowly(
   tenantId: string,
   steps: unknown[],
   { count, slowByMs, skills = [] }: { count: number; slowByMs: number; skills?: Skill[] },
-  before: (begun: ClaimedRun[]) => Promise<unknown> = async () => undefined,
+  before: (startedRuns: ClaimedRun[]) => Promise<unknown> = async () => undefined,
 ) {
-  // On a busy machine, leases are renewed during the work. Those transactions do not count.
+  // On a busy machine, leases would be renewed during the execution. Those transactions must not count.
   vi.useFakeTimers({ toFake: ['setInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const definition = await definitionOf(tenantId, await workflow(tenantId, steps));
-  const { intake, begun } = intakeWith();
+  const { intake, startedRuns } = intakeWith();
   await Promise.all(Array.from({ length: count }, () => intake.accept({ definition, ...start })));
-  await before(begun);
+  await before(startedRuns);
   await using slow = new SlowDatabase({
     url: database.url,
     maxConnections: 8,
@@ -301,8 +301,8 @@ async function workSlowly(
     ...enginePorts(slow),
     logger,
   });
-  await Promise.all(begun.map((run) => engine.execute(run, never)));
-  return { begun, transactions: slow.transactions };
+  await Promise.all(startedRuns.map((run) => engine.execute(run, never)));
+  return { startedRuns, transactions: slow.transactions };
 }
 
 const linesOf = (tenantId: string) =>
@@ -321,20 +321,20 @@ const keeping = defineSkill({
   effect: 'pure',
   input: z.strictObject({}),
   output: z.unknown(),
-  // What it keeps it writes by itself, so that its step is written alone.
+  // A step with its own writes is not batched with other steps.
   execute: async () => ({ output: null, persist: async () => undefined }),
 });
 
 const log = (message: string) => ({ type: 'log', message, level: 'info' });
 
-test('runs of steps that do nothing outside are written once, at their end, and many of them together', async () => {
+test('runs without external effects are written once at their end, in one batch', async () => {
   const tenantId = await workspace();
-  // On a busy machine, a timer would write the steps before the end of their run, or renew a lease.
+  // On a busy machine, a timer would write the steps before their run ends, or renew a lease.
   vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
   onTestFinished(() => void vi.useRealTimers());
-  const { begun, sent } = await workOn(tenantId, [log('a'), log('b {{run.id}}'), log('c')], 10);
+  const { startedRuns, sent } = await executeRuns(tenantId, [log('a'), log('b {{run.id}}'), log('c')], 10);
   expect(sent.toSorted()).toEqual(['advance_all_runs', 'assert_no_lines', 'insert_logs', 'write_steps']);
-  for (const { id } of begun) {
+  for (const { id } of startedRuns) {
     const steps = await database.query<Record<string, unknown>>(
       'select index, status, attempts, output_text, started_at <= finished_at as timed, finished_at <= (select finished_at from runs where id = $1) as within from run_steps where run_id = $1 order by index',
       [id],
@@ -373,11 +373,11 @@ const slow = (wait: () => Promise<void>, effect: 'pure' | 'keyed' = 'pure') =>
     },
   });
 
-test('what a run has done is written soon also while its next step takes long, and not again at its end', async () => {
+test('completed steps are written while the next step takes long, and not again when the run ends', async () => {
   const tenantId = await workspace();
   const gate = Promise.withResolvers<void>();
   const steps = [log('before'), { type: 'skill', skillId: 'test.slow', input: {} }, log('after')];
-  const working = workOn(tenantId, steps, 1, [...logSkills(), slow(() => gate.promise)]);
+  const working = executeRuns(tenantId, steps, 1, [...logSkills(), slow(() => gate.promise)]);
   const written = async () =>
     (await database.query<{ n: number }>('select count(*)::int as n from run_logs where tenant_id = $1', [tenantId]))[0]
       ?.n;
@@ -388,11 +388,11 @@ test('what a run has done is written soon also while its next step takes long, a
   expect(sent.filter((name) => name === 'advance_all_runs')).toHaveLength(2);
 });
 
-test('what a run has done is written before it reaches out', async () => {
+test('completed steps are written before the next step has an external effect', async () => {
   const tenantId = await workspace();
   let seen: unknown;
   const steps = [log('before'), { type: 'skill', skillId: 'test.slow', input: {} }, log('after')];
-  const look = async () => {
+  const readProgress = async () => {
     seen = (
       await database.query(
         'select next_step, (select count(*)::int from run_logs l where l.run_id = r.id) as lines from runs r where tenant_id = $1',
@@ -400,37 +400,37 @@ test('what a run has done is written before it reaches out', async () => {
       )
     )[0];
   };
-  await workOn(tenantId, steps, 1, [...logSkills(), slow(look, 'keyed')]);
+  await executeRuns(tenantId, steps, 1, [...logSkills(), slow(readProgress, 'keyed')]);
   expect(seen).toEqual({ next_step: 1, lines: 1 });
 });
 
-test('a run that was cancelled, and one whose row somebody holds, keep no other from its end', async () => {
+test('a cancelled run and a run with a locked row do not delay the end of other runs', async () => {
   const tenantId = await workspace();
   const definition = await definitionOf(tenantId, await workflow(tenantId));
-  const { intake, begun } = intakeWith();
+  const { intake, startedRuns } = intakeWith();
   await Promise.all(Array.from({ length: 6 }, () => intake.accept({ definition, ...start })));
-  const [cancelled, locked, ...others] = begun.map(({ id }) => id) as [string, string, ...string[]];
+  const [cancelled, locked, ...others] = startedRuns.map(({ id }) => id) as [string, string, ...string[]];
   await database.query(
     "update runs set status = 'cancelled', finished_at = now(), fence = fence + 1, holder_id = null, wake_at = null where id = $1",
     [cancelled],
   );
-  const isHeld = Promise.withResolvers<void>();
-  const letGo = Promise.withResolvers<void>();
+  const isLocked = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
   const holding = db.workspace(tenantId, async (tx) => {
-    await tx.query('hold', 'SELECT 1 FROM runs WHERE id = $1 FOR UPDATE', [locked]);
-    isHeld.resolve();
-    await letGo.promise;
+    await tx.query('lock_run', 'SELECT 1 FROM runs WHERE id = $1 FOR UPDATE', [locked]);
+    isLocked.resolve();
+    await release.promise;
   });
-  await isHeld.promise;
+  await isLocked.promise;
   const engine = engineWith(logSkills());
-  const working = Promise.all(begun.map((run) => engine.execute(run, never)));
+  const working = Promise.all(startedRuns.map((run) => engine.execute(run, never)));
   const statuses = async (ids: string[]) =>
     (await database.query<{ status: string }>('select status from runs where id = any($1)', [ids])).map(
       ({ status }) => status,
     );
   await expect.poll(() => statuses(others)).toEqual(others.map(() => 'succeeded'));
   expect(await statuses([cancelled, locked])).toEqual(expect.arrayContaining(['cancelled', 'running']));
-  letGo.resolve();
+  release.resolve();
   await Promise.all([holding, working]);
   expect(await statuses([locked])).toEqual(['succeeded']);
   const lines = await database.query<{ run_id: string }>('select run_id from run_logs where tenant_id = $1', [
@@ -440,12 +440,12 @@ test('a run that was cancelled, and one whose row somebody holds, keep no other 
 });
 
 test.each([20, 150, 300])(
-  'however long a commit takes (%i ms), each step and line is written once, and many runs together',
+  'each step and log line is written once, in batches of runs, if a commit takes %i ms',
   async (slowByMs) => {
     const tenantId = await workspace();
     const steps = [log('a'), log('b'), log('c')];
-    const { transactions } = await workSlowly(tenantId, steps, { count: 40, slowByMs }, async ([first]) =>
-      // One that is somebody else's by now undoes the batch that it is in.
+    const { transactions } = await executeSlowly(tenantId, steps, { count: 40, slowByMs }, async ([first]) =>
+      // A run that this process has lost rolls back its batch.
       database.query(
         "update runs set status = 'cancelled', finished_at = now(), fence = fence + 1, holder_id = null, wake_at = null where id = $1",
         [first?.id],
@@ -456,11 +456,11 @@ test.each([20, 150, 300])(
   },
 );
 
-test('a step that ends while those before it are being written is written before whatever comes next of its run', async () => {
+test('a step that ends during the write of earlier steps is written before the next write of its run', async () => {
   const tenantId = await workspace();
   const steps = [
     log('a'),
-    // Longer than a step stays unwritten, shorter than writing it takes.
+    // Longer than the delay before a step is written, shorter than the write.
     { type: 'skill', skillId: 'test.slow', input: {} },
     log('b'),
     { type: 'skill', skillId: 'test.keeping', input: {} },
@@ -468,9 +468,9 @@ test('a step that ends while those before it are being written is written before
     { type: 'skill', skillId: 'test.keeping', input: {} },
   ];
   const seen: number[] = [];
-  let isOver = false;
+  let hasEnded = false;
   const watching = (async () => {
-    while (!isOver) {
+    while (!hasEnded) {
       const rows = await database.query<{ n: number }>('select next_step as n from runs where tenant_id = $1', [
         tenantId,
       ]);
@@ -478,60 +478,60 @@ test('a step that ends while those before it are being written is written before
       await delay(5);
     }
   })();
-  await workSlowly(tenantId, steps, { count: 1, slowByMs: 200, skills: [slow(() => delay(150)), keeping] });
-  isOver = true;
+  await executeSlowly(tenantId, steps, { count: 1, slowByMs: 200, skills: [slow(() => delay(150)), keeping] });
+  hasEnded = true;
   await watching;
   expect(await linesOf(tenantId)).toEqual([{ lines: 'abc', n: 1 }]);
   expect(
     await database.query('select index, status from run_steps where tenant_id = $1 order by index', [tenantId]),
   ).toEqual(steps.map((_step, index) => ({ index, status: 'succeeded' })));
-  // It never goes back: what is behind it is not done again after a crash.
+  // The index never goes back, so that no step is repeated after a crash.
   expect(seen).toEqual(seen.toSorted((left, right) => left - right));
 });
 
-test('ends for which others of their workflow wait are written by themselves, and keep no other workspace waiting for a line', async () => {
-  const [lined, other] = [await workspace(), await workspace()];
-  const { begun } = await workSlowly(lined, [log('x')], { count: 4, slowByMs: 0 }, async (runs) => {
+test('ends of runs with a concurrency limit are written separately, and do not delay other workspaces', async () => {
+  const [limited, other] = [await workspace(), await workspace()];
+  const { startedRuns } = await executeSlowly(limited, [log('x')], { count: 4, slowByMs: 0 }, async (runs) => {
     const { workflow_id: workflowId } = runs[0] as ClaimedRun;
     await database.query(`update workflows set limits = '{"maxConcurrentRuns":4,"onLimit":"queue"}' where id = $1`, [
       workflowId,
     ]);
   });
-  expect(await linesOf(lined)).toEqual([{ lines: 'x', n: 4 }]);
-  expect(begun).toHaveLength(4);
+  expect(await linesOf(limited)).toEqual([{ lines: 'x', n: 4 }]);
+  expect(startedRuns).toHaveLength(4);
 
-  // Somebody judges the line for long.
-  const definition = await definitionOf(lined, await workflow(lined));
-  const { intake, begun: held } = intakeWith();
+  // Another transaction locks the concurrency queue for a long time.
+  const definition = await definitionOf(limited, await workflow(limited));
+  const { intake, startedRuns: limitedRuns } = intakeWith();
   await Promise.all(Array.from({ length: 8 }, () => intake.accept({ definition, ...start })));
   await database.query(`update workflows set limits = '{"maxConcurrentRuns":4,"onLimit":"queue"}' where id = $1`, [
     definition.id,
   ]);
-  const letGo = Promise.withResolvers<void>();
-  const judging = db.workspace(lined, async (tx) => {
-    await lockConcurrencyQueue(tx, lined, definition.id);
-    await letGo.promise;
+  const release = Promise.withResolvers<void>();
+  const locking = db.workspace(limited, async (tx) => {
+    await lockConcurrencyQueue(tx, limited, definition.id);
+    await release.promise;
   });
   const engine = engineWith(logSkills());
-  const ending = Promise.all(held.slice(0, 3).map((run) => engine.execute(run, never)));
+  const ending = Promise.all(limitedRuns.slice(0, 3).map((run) => engine.execute(run, never)));
   await delay(100);
-  const { intake: otherIntake, begun: others } = intakeWith();
+  const { intake: otherIntake, startedRuns: others } = intakeWith();
   await otherIntake.accept({ definition: await definitionOf(other, await workflow(other)), ...start });
   await engine.execute(others[0] as ClaimedRun, never);
   expect(await linesOf(other)).toEqual([{ lines: 'x', n: 1 }]);
-  letGo.resolve();
-  await Promise.all([judging, ending]);
+  release.resolve();
+  await Promise.all([locking, ending]);
 });
 
-test('a run that waited long for its place is read anew before it begins: it may have been cancelled', async () => {
+test('a run that has waited too long for a slot is claimed again before it begins, and does not begin if it was cancelled', async () => {
   const tenantId = await workspace();
   let calls = 0;
   const skill = slow(async () => void (calls += 1));
   const steps = [{ type: 'skill', skillId: 'test.slow', input: {} }];
   const definition = await definitionOf(tenantId, await workflow(tenantId, steps));
-  const { intake, begun } = intakeWith();
+  const { intake, startedRuns } = intakeWith();
   await Promise.all([intake.accept({ definition, ...start }), intake.accept({ definition, ...start })]);
-  const [cancelled, other] = begun.map((run) => ({ ...run, held_since: performance.now() - 2_000 })) as [
+  const [cancelled, other] = startedRuns.map((run) => ({ ...run, held_since: performance.now() - 2_000 })) as [
     ClaimedRun,
     ClaimedRun,
   ];
@@ -547,10 +547,10 @@ test('a run that waited long for its place is read anew before it begins: it may
   expect([calls, await rowOf(other.id)]).toMatchObject([1, { status: 'succeeded' }]);
 });
 
-test('a run that waited long for a worker of this process starts under the limits of that moment', async () => {
+test('a run that has waited too long for a slot starts under the current limits', async () => {
   const tenantId = await workspace();
   const id = await workflow(tenantId);
-  const { intake, begun } = intakeWith();
+  const { intake, startedRuns } = intakeWith();
   const accepted = await intake.accept({ definition: await definitionOf(tenantId, id), ...start });
   const { runId } = accepted as { runId: string };
   await database.query(
@@ -558,30 +558,30 @@ test('a run that waited long for a worker of this process starts under the limit
     [tenantId],
   );
   const engine = engineWith(logSkills());
-  await engine.execute({ ...(begun[0] as ClaimedRun), held_since: performance.now() - 2_000 }, never);
+  await engine.execute({ ...(startedRuns[0] as ClaimedRun), held_since: performance.now() - 2_000 }, never);
   await executeRun(engine, db, runId, never);
   expect(await rowOf(runId)).toMatchObject({ status: 'queued', started: false, leased: false });
   expect(await linesOf(tenantId)).toEqual([]);
 });
 
-test('a run ends only once whoever changes the limits of its workflow is done, and as a whole', async () => {
+test('the end and the log lines of a run are written only after a concurrent change of its limits has committed', async () => {
   const tenantId = await workspace();
   const definition = await definitionOf(tenantId, await workflow(tenantId));
-  const { intake, begun } = intakeWith();
+  const { intake, startedRuns } = intakeWith();
   await Promise.all(Array.from({ length: 3 }, () => intake.accept({ definition, ...start })));
-  const isHeld = Promise.withResolvers<void>();
-  const letGo = Promise.withResolvers<void>();
+  const isLocked = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
   const changing = db.workspace(tenantId, async (tx) => {
     await tx.query('change_limits', `SELECT pg_advisory_xact_lock(${endsLock('$1')})`, [definition.id]);
-    isHeld.resolve();
-    await letGo.promise;
+    isLocked.resolve();
+    await release.promise;
   });
-  await isHeld.promise;
+  await isLocked.promise;
   const engine = engineWith(logSkills());
-  const ending = Promise.all(begun.map((run) => engine.execute(run, never)));
+  const ending = Promise.all(startedRuns.map((run) => engine.execute(run, never)));
   await delay(300);
   expect(await linesOf(tenantId)).toEqual([]);
-  letGo.resolve();
+  release.resolve();
   await Promise.all([changing, ending]);
   expect(await linesOf(tenantId)).toEqual([{ lines: 'x', n: 3 }]);
 });

@@ -4,9 +4,9 @@ import { commitBehind } from '../../platform/db/transaction.ts';
 import { acceptRuns, prepareRun } from './accept-runs.ts';
 import type { AcceptedRun, NewRun, PreparedRun } from './accept-runs.ts';
 import type { Definition } from './definitions.ts';
-import { begunRun, LockedStarts } from './locked-starts.ts';
-import type { Reservation } from './locked-starts.ts';
 import { Resumption } from './resumption.ts';
+import { StartBatch, toClaimedRun } from './start-batch.ts';
+import type { Reservation } from './start-batch.ts';
 
 /** A run of a workflow that was read earlier, without a lock. */
 export type IntakeRun = Omit<
@@ -17,8 +17,8 @@ export type IntakeRun = Omit<
 };
 
 /**
- * Accepts the runs of a workspace that arrive at the same time with one statement and one commit. A run that a worker of this
- * process has capacity for is held by it, unless a limit or policy can delay it. All others are queued.
+ * Accepts concurrent starts of a workspace with one statement and one commit. If the worker of this process has capacity for a
+ * run, the process holds the run from the start, unless a limit or policy can delay it. All other runs are queued.
  */
 export class RunIntake {
   readonly #batches: Batches<PreparedRun, AcceptedRun | null>;
@@ -27,35 +27,36 @@ export class RunIntake {
   constructor(db: Database) {
     this.#batches = new Batches({
       flush: (tenantId, prepared, options) => {
-        const work = async (tx: Transaction) => {
+        const acceptAll = async (tx: Transaction) => {
           const accepted = acceptRuns(tx, prepared);
           commitBehind(tx);
           return accepted;
         };
-        return db.workspace(tenantId, work, options);
+        return db.workspace(tenantId, acceptAll, options);
       },
       bytesOf: ({ json }) => json.length,
     });
   }
 
-  /** Sets how to reserve capacity of a worker of this process. */
+  /** Sets the function that reserves capacity of the worker of this process. */
   preferLocal(reserve: (tenantId: string) => Reservation | null): void {
     this.#reserve = reserve;
   }
 
-  /** Prepares to continue a run of a workspace. */
+  /** Prepares to resume one waiting run of a workspace, and reserves capacity for it if there is some. */
   resumption(tenantId: string): Resumption {
     return new Resumption(this.#reserve(tenantId));
   }
 
-  /** For runs that a transaction of the caller accepts. */
-  openStarts(): LockedStarts {
-    return new LockedStarts((tenantId) => this.#reserve(tenantId));
+  /** Opens a batch of runs that a transaction of the caller accepts. */
+  openStartBatch(): StartBatch {
+    return new StartBatch((tenantId) => this.#reserve(tenantId));
   }
 
   /**
-   * Accepts a run; resolves after the commit. @returns null without accepting the run if its workflow has changed; the caller
-   * then reads the workflow again. @throws DatabaseOutage.
+   * Accepts a run; resolves after the commit.
+   * @returns null if the definition has changed. Then no run is accepted, and the caller reads the workflow again.
+   * @throws DatabaseOutage.
    */
   async accept({ definition, ...run }: IntakeRun): Promise<{ runId: string } | null> {
     const { id: workflowId, tenant_id: tenantId, version: workflowVersion, stamp } = definition;
@@ -67,7 +68,7 @@ export class RunIntake {
     const accepted = await this.#batches.add(tenantId, prepared);
     if (accepted === null) return null;
     if (reservation !== null && accepted.claimed !== null)
-      reservation.begin(begunRun(definition, run, prepared, accepted.claimed, reservation.holderId));
+      reservation.begin(toClaimedRun(definition, run, prepared, accepted.claimed, reservation.holderId));
     return { runId: accepted.runId };
   }
 }

@@ -2,36 +2,38 @@ import type { Transaction } from '../../platform/db/database.ts';
 import { wakeRun } from '../queue/wake-runs.ts';
 import { claimWaitingRun } from '../runs/store.ts';
 import type { ClaimedRun } from '../runs/store.ts';
-import type { Reservation } from './locked-starts.ts';
+import type { Reservation } from './start-batch.ts';
 
 /**
- * Has one run go on, in the transaction that writes what it waited for: held by this process at once where a worker of it has room, so
- * that nobody has to be told of it or to take it; by a wake-up otherwise. Made before that transaction, and disposed after it.
+ * Resumes one waiting run in the transaction that writes what the run waits for. If the worker of this process has capacity, the process claims
+ * the run in that transaction, without a wake-up. Otherwise the run becomes due and workers are woken.
+ * Create the object before the transaction and dispose it afterwards.
  */
 export class Resumption implements Disposable {
-  readonly #room: Reservation | null;
+  readonly #reservation: Reservation | null;
   #claimed: ClaimedRun | null = null;
 
-  constructor(room: Reservation | null) {
-    this.#room = room;
+  constructor(reservation: Reservation | null) {
+    this.#reservation = reservation;
   }
 
   /**
-   * Writes that a run goes on; what is sent for it is sent before this waits for anything.
-   * @param run locked by the transaction; `waits` is what `waitsText` says of it under that lock.
+   * Claims the run or makes it due. The statement is sent synchronously, so that the caller can pipeline further statements.
+   * @param run is locked by the transaction. `waits` is the value of `waitsText`, read under that lock.
    */
-  async within(tx: Transaction, run: { id: string; waits: boolean }): Promise<void> {
+  async resume(tx: Transaction, run: { id: string; waits: boolean }): Promise<void> {
     this.#claimed = null;
-    if (this.#room !== null && run.waits) this.#claimed = await claimWaitingRun(tx, run.id, this.#room.holderId);
+    if (this.#reservation !== null && run.waits)
+      this.#claimed = await claimWaitingRun(tx, run.id, this.#reservation.holderId);
     else await wakeRun(tx, run.id);
   }
 
-  /** Starts the run if this process holds it. Call it after the commit. */
+  /** Begins the run if this process holds it. Call it after the commit. */
   begin(): void {
-    if (this.#claimed !== null) this.#room?.begin({ ...this.#claimed, held_since: performance.now() });
+    if (this.#claimed !== null) this.#reservation?.begin({ ...this.#claimed, held_since: performance.now() });
   }
 
   [Symbol.dispose](): void {
-    this.#room?.[Symbol.dispose]();
+    this.#reservation?.[Symbol.dispose]();
   }
 }

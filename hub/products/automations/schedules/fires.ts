@@ -2,12 +2,12 @@ import type { Schedule, Trigger } from '../../../../shared/contract/automations/
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
 import { fillPayload } from '../../../../shared/inputs-check.ts';
 import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
-import type { FoundDefinition, LockedStarts, NewRun } from '../../../engine/index.ts';
+import type { LockedDefinition, StartBatch, NewRun } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 
 /** A workflow with a due schedule. The transaction has locked its row. */
-export interface DueWorkflow extends FoundDefinition {
+export interface DueWorkflow extends LockedDefinition {
   trigger: Trigger;
   limits: WorkflowLimits | null;
   inputs: WorkflowInputs | null;
@@ -37,7 +37,7 @@ export function scheduleOf(trigger: Trigger): Schedule | null {
  * Records fires and starts the runs of the fires that no other process recorded.
  * @returns the number of queued runs. `starts` holds the others.
  */
-export async function startFires(tx: Transaction, fires: Fire[], starts: LockedStarts): Promise<number> {
+export async function startFires(tx: Transaction, fires: Fire[], starts: StartBatch): Promise<number> {
   if (fires.length === 0) return 0;
   const given = fires.map((fire) => ({ fire, run: runOf(fire) }));
   const entered = await tx.query<{ workflow_id: string; fire_at: Date }>(

@@ -4,7 +4,7 @@ import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Schedule } from '../../../../shared/contract/automations/triggers.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { LockedStarts, isGated, termColumns, workspaceStamp } from '../../../engine/index.ts';
+import { StartBatch, isGated, termColumns, workspaceStamp } from '../../../engine/index.ts';
 import type { RunIntake } from '../../../engine/index.ts';
 import { DatabaseBusy, DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -22,7 +22,7 @@ export interface SchedulesDependencies {
   logger: Logger;
   runs: Pick<Runs, 'admit' | 'reserveQueueSlots'>;
   /** Null in a process that runs no worker. */
-  intake: Pick<RunIntake, 'openStarts'> | null;
+  intake: Pick<RunIntake, 'openStartBatch'> | null;
   validateSteps: (steps: readonly Step[], entitlements: Record<Entitlement, boolean>) => void;
 }
 
@@ -125,7 +125,8 @@ export class Schedules {
     const [first] = ids;
     const half = Math.ceil(ids.length / 2);
     try {
-      using starts = (pass.runsDirectly ? this.#deps.intake?.openStarts() : undefined) ?? new LockedStarts(() => null);
+      using starts =
+        (pass.runsDirectly ? this.#deps.intake?.openStartBatch() : undefined) ?? new StartBatch(() => null);
       const queued = await this.#deps.db.system(
         (tx) => {
           starts[Symbol.dispose]();
@@ -204,7 +205,7 @@ export class Schedules {
     this.#waiting.add(id);
   }
 
-  async #fireBatch(tx: Transaction, ids: readonly string[], starts: LockedStarts): Promise<number> {
+  async #fireBatch(tx: Transaction, ids: readonly string[], starts: StartBatch): Promise<number> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
       `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, now() AS now, ${termColumns}, ${workspaceStamp} AS workspace_stamp, ${isGated} AS is_gated,

@@ -140,7 +140,7 @@ export async function endLockedCommand(
 ): Promise<CommandOutcome> {
   const writes = [
     markEnded(tx, command.id, status, outcome),
-    resumption.within(tx, { id: command.runId, waits: command.runWaits }),
+    resumption.resume(tx, { id: command.runId, waits: command.runWaits }),
     // A read-only command can be repeated after a crash of the database. An action cannot, so its result must be
     // durable.
     command.acts ? commitDurably(tx) : Promise.resolve(),

@@ -2,27 +2,27 @@ import type { Transaction } from '../../platform/db/database.ts';
 import type { ClaimedRun } from '../runs/store.ts';
 import { acceptRuns, prepareRun } from './accept-runs.ts';
 import type { AcceptedRun, NewRun, PreparedRun } from './accept-runs.ts';
-import type { FoundDefinition, LockedDefinition } from './definitions.ts';
+import type { LockedDefinition, StartDefinition } from './definitions.ts';
 
-/** Capacity of a worker of this process for one run. Disposing it releases the capacity. */
+/** Capacity of the worker of this process for one run. Disposing it releases the capacity. */
 export interface Reservation extends Disposable {
   /** The process that holds the run. */
   readonly holderId: string;
-  /** Uses the capacity for a run that was written as held by this process. Disposing then has no effect. */
+  /** Uses the capacity to execute a run that this process holds. Disposing then has no effect. */
   begin(run: ClaimedRun): void;
 }
 
 /** A run of a workflow that the transaction has locked. */
 export interface LockedStart {
   run: NewRun;
-  definition: FoundDefinition;
-  /** Whether to start the run directly if a worker of this process has capacity. */
+  definition: LockedDefinition;
+  /** Whether this process holds the run from the start if its worker has capacity. */
   claim: boolean;
 }
 
-/** A run that was accepted as held by this process, as a claim would return it. */
-export function begunRun(
-  definition: LockedDefinition,
+/** Builds the result of a claim for a run that was accepted as held by this process. */
+export function toClaimedRun(
+  definition: StartDefinition,
   {
     environment,
     context,
@@ -71,13 +71,13 @@ export function begunRun(
 }
 
 /**
- * Accepts runs of workflows that the transaction of the caller has locked. Those that the workers of this process have
- * capacity for are held by it and begin after the commit; all others are queued.
+ * Accepts runs of workflows that the transaction of the caller has locked. If the worker of this process has capacity for a run,
+ * the process holds the run and begins it after the commit. All other runs are queued.
  */
-export class LockedStarts implements Disposable {
+export class StartBatch implements Disposable {
   readonly #reserve: (tenantId: string) => Reservation | null;
   #reservations: Reservation[] = [];
-  #begun: { reservation: Reservation; run: ClaimedRun }[] = [];
+  #claimed: { reservation: Reservation; run: ClaimedRun }[] = [];
 
   constructor(reserve: (tenantId: string) => Reservation | null) {
     this.#reserve = reserve;
@@ -95,24 +95,24 @@ export class LockedStarts implements Disposable {
       tx,
       prepared.map(({ row }) => row),
     );
-    this.#begun = prepared.flatMap(({ run, definition, reservation, row }, index) => {
+    this.#claimed = prepared.flatMap(({ run, definition, reservation, row }, index) => {
       const stored = accepted[index]?.claimed ?? null;
       if (reservation === null || stored === null) return [];
-      return [{ reservation, run: begunRun(definition, run, row, stored, reservation.holderId) }];
+      return [{ reservation, run: toClaimedRun(definition, run, row, stored, reservation.holderId) }];
     });
-    return starts.length - this.#begun.length;
+    return starts.length - this.#claimed.length;
   }
 
-  /** Begins the runs that this process holds. Call it after the commit. @returns their number. */
+  /** Begins the runs that this process holds. Call it after the commit. @returns the number of these runs. */
   begin(): number {
-    const begun = this.#begun.splice(0);
-    for (const { reservation, run } of begun) reservation.begin({ ...run, held_since: performance.now() });
-    return begun.length;
+    const claimed = this.#claimed.splice(0);
+    for (const { reservation, run } of claimed) reservation.begin({ ...run, held_since: performance.now() });
+    return claimed.length;
   }
 
-  /** Releases the capacity of runs that were not committed. The transaction can then be tried again. */
+  /** Releases the capacity of runs that were not committed. The transaction can then be retried. */
   [Symbol.dispose](): void {
-    this.#begun = [];
+    this.#claimed = [];
     for (const reservation of this.#reservations.splice(0)) reservation[Symbol.dispose]();
   }
 }
