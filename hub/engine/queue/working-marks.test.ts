@@ -23,8 +23,8 @@ const open = (count: (found: Visit) => Promise<void> = async (found) => void cou
   WorkingMarks.open(folder, { count, logger });
 const files = () => readdir(folder);
 
-/** A process that marks a visit and, in the midst of it, ends or stalls. */
-async function markElsewhere(then: 'ends' | 'stalls') {
+/** Starts a process that ends or stalls while its mark names a step. */
+async function markInOtherProcess(then: 'ends' | 'stalls') {
   const code = `
     import { pino } from 'pino';
     import { WorkingMarks } from ${JSON.stringify(resolve('hub/engine/queue/working-marks.ts'))};
@@ -39,9 +39,9 @@ async function markElsewhere(then: 'ends' | 'stalls') {
   return { child, exited };
 }
 
-test('what a process died of is counted once, by the next one to come', async () => {
+test('the next process counts the mark of an ended process once', async () => {
   await (
-    await markElsewhere('ends')
+    await markInOtherProcess('ends')
   ).exited;
   {
     await using _marks = await open();
@@ -52,8 +52,8 @@ test('what a process died of is counted once, by the next one to come', async ()
   expect(counted).toEqual([visit]);
 });
 
-test('what a process is at that lives is not counted until it is gone', async () => {
-  const { child, exited } = await markElsewhere('stalls');
+test('the mark of a live process is not counted until that process has ended', async () => {
+  const { child, exited } = await markInOtherProcess('stalls');
   {
     await using _marks = await open();
     expect(counted).toEqual([]);
@@ -65,23 +65,23 @@ test('what a process is at that lives is not counted until it is gone', async ()
   expect(counted).toEqual([visit]);
 });
 
-test('a death that could not be counted is counted by the next that looks', async () => {
+test('a mark that could not be counted is counted by the next scan', async () => {
   await (
-    await markElsewhere('ends')
+    await markInOtherProcess('ends')
   ).exited;
   await expect(open(() => Promise.reject(new Error('no database')))).rejects.toThrow('no database');
   await using _marks = await open();
   expect(counted).toEqual([visit]);
 });
 
-test('a mark is blank once the process waits, also after work that throws, and gone with its process', async () => {
+test('the mark is cleared when the work has ended or failed, and removed when the process ends', async () => {
   {
     await using marks = await open();
     const [name = ''] = await files();
     const written: string[] = [];
     const path = join(folder, name);
     const read = () => written.push(readFileSync(path, 'latin1').trim());
-    const waits = () => new Promise((done) => setImmediate(done));
+    const nextTick = () => new Promise((done) => setImmediate(done));
     read();
     expect(
       marks.during(visit, () => {
@@ -90,7 +90,7 @@ test('a mark is blank once the process waits, also after work that throws, and g
         return 'answer';
       }),
     ).toBe('answer');
-    await waits();
+    await nextTick();
     read();
     marks.during({ runId: visit.runId, fence: '1', step: 0 }, read);
     expect(() =>
@@ -98,7 +98,7 @@ test('a mark is blank once the process waits, also after work that throws, and g
         throw new Error('of the work');
       }),
     ).toThrow('of the work');
-    await waits();
+    await nextTick();
     read();
     const text = `${visit.runId} ${visit.fence} ${visit.step}`;
     expect(written).toEqual(['', text, text, '', `${visit.runId} 1 0`, '']);
@@ -106,9 +106,9 @@ test('a mark is blank once the process waits, also after work that throws, and g
   expect(await files()).toEqual([]);
 });
 
-test('nobody is blamed by the mark of another machine, a torn one, or another file', async () => {
+test('marks of other machines, incomplete marks and other files are not counted', async () => {
   await (
-    await markElsewhere('ends')
+    await markInOtherProcess('ends')
   ).exited;
   const [name = ''] = await files();
   const text = await readFile(join(folder, name), 'latin1');

@@ -5,68 +5,72 @@ import { join } from 'node:path';
 import type { Logger } from '../../platform/observability/logger.ts';
 import { processStart } from '../../platform/process/process-identity.ts';
 
-/** A visit of a run to a step, by one holder of it. */
+/** The execution of a step of a run by one holder of the run. */
 export interface Visit {
   runId: string;
   fence: string;
   step: number;
 }
 
-/** Where a process leaves word of what it is doing, for whoever comes after it. */
+/** Records which step this process executes, so that a later process can read it after a crash. */
 export interface WorkingMark {
-  /** Does work that nothing can interrupt but the end of the process, with the mark on it meanwhile. */
+  /** Does synchronous work for a step while the mark names that step. */
   during<Result>(visit: Visit, work: () => Result): Result;
 }
 
-/** Leaves no word. */
+/** Records nothing. */
 export const unmarked: WorkingMark = { during: (_visit, work) => work() };
 
-/** A run id, a fence and a step, with a blank or the end of the line after each. */
+/** Length of a record: run id, fence token and step index, each followed by a blank or a line feed. */
 const recordBytes = 36 + 1 + 19 + 1 + 10 + 1;
 const blank = Buffer.from(`${' '.repeat(recordBytes - 1)}\n`);
 const recordPattern = /^([0-9a-f-]{36}) (\d{1,19}) (\d{1,9}) *\n$/;
 const namePattern = /^([0-9a-f]+)-(\d+)-([^-]+)\.mark$/;
-/** Marks of another machine say nothing here; those that nobody wrote to for so long are removed, in milliseconds. */
-const forgottenAfterMs = 7 * 24 * 60 * 60 * 1000;
-const lookEveryMs = 5_000;
+/** Marks of other machines are not evaluated. They are removed when they were not written for this time, in milliseconds. */
+const foreignMarkRetentionMs = 7 * 24 * 60 * 60 * 1000;
+/** Interval between two scans for marks of ended processes, in milliseconds. */
+const scanIntervalMs = 5_000;
 
-/** Processes are told apart only on one machine, or in one container. */
+/** Process ids are unique only within one machine or container, so its name is part of the name of a mark. */
 const machine = Buffer.from(hostname()).toString('hex').slice(0, 120) || '0';
 
-function nameOf(pid: number): string {
+function fileNameOf(pid: number): string {
   return `${machine}-${pid}-${(processStart(pid) ?? 'unknown').replaceAll(/[^A-Za-z0-9]/g, '') || 'unknown'}.mark`;
 }
 
-/** What the mark of a process that ended says; null when it was at nothing, or its last word was cut short. */
+/** Parses the mark of an ended process. Null if the process did no marked work, or the record is incomplete. */
 function parseRecord(text: string): Visit | null {
   const [, runId, fence, step] = recordPattern.exec(text) ?? [];
   return runId === undefined || fence === undefined ? null : { runId, fence, step: Number(step) };
 }
 
 /**
- * The mark of this process: one small file, kept open, that names the run and the step for which it does synchronous work, and is blank
- * otherwise. A run that takes its process down (out of memory, a fault of the engine) does so in such work, because everything else is waiting;
- * so of all the runs that a dead process had in hand, the mark tells the one that it died of.
+ * The mark of this process: one small open file. It names the run and the step of the current synchronous work, and is blank otherwise.
+ * A run that crashes its process (out of memory, a fault of the engine) does so during such work, because all other runs wait meanwhile.
+ * Therefore the mark identifies the run that crashed the process, among all runs that the process executed.
  *
- * What else ends a process (kill -9, the machine) finds a mark on an innocent run only within the microseconds to milliseconds that its own
- * synchronous work takes; a run is blamed when that happens twice at the very same step. With a process that is busy all the time and ended at
- * random, some run is marked each time, but it is one of all that are under way, and must be marked again in the next of its visits: for runs that
- * spend a share s of their time so, that is s² for two such ends of the process, and s is thousandths.
+ * A process can also end for another reason (`kill -9`, a failure of the machine). Then its mark can name an innocent run, but only during the
+ * synchronous work of that run, which takes microseconds to milliseconds. A run is blamed only when this happens twice at the same step.
+ * If the process is always busy, every such end marks some run in progress. The same run must then be marked again in its next
+ * execution of the step. If a run spends the share s of its time in synchronous work, two ends mark it with probability s². s is
+ * in the order of thousandths.
  *
- * A write of so few bytes to an open file reaches the kernel, which outlives the process; it need not reach the disk. Without a file, work goes on unmarked.
+ * The few bytes are written to the kernel, which survives the process. They do not need to reach the disk. If the file cannot be
+ * written, work continues without a mark.
  */
 export class WorkingMarks implements WorkingMark, AsyncDisposable {
   readonly #folder: string;
-  readonly #name = nameOf(process.pid);
+  readonly #name = fileNameOf(process.pid);
   readonly #logger: Logger;
   readonly #count: (visit: Visit) => Promise<void>;
   readonly #record = Buffer.from(blank);
   #file: number | null = null;
+  /** Whether marked work is in progress, so that nested work keeps the outer mark. */
   #isWorking = false;
-  /** What the file says; null when that is nothing. */
+  /** The content of the file; null if it is blank. */
   #mark: string | null = null;
   #timer: NodeJS.Timeout | null = null;
-  #looking: Promise<void> | null = null;
+  #scanning: Promise<void> | null = null;
 
   private constructor(folder: string, count: (visit: Visit) => Promise<void>, logger: Logger) {
     this.#folder = folder;
@@ -75,8 +79,9 @@ export class WorkingMarks implements WorkingMark, AsyncDisposable {
   }
 
   /**
-   * Counts what processes died of that shared the folder, then begins the mark of this one; looks again from time to time, for those that die meanwhile.
-   * @param count told of each such visit, more than once should it fail half-way.
+   * Counts the marks of ended processes that used the same folder, then creates the mark of this process. The scan is repeated at an
+   * interval, for processes that end later.
+   * @param count is called for each marked step of an ended process. A failure can cause repeated calls for the same mark.
    */
   static async open(
     folder: string,
@@ -84,18 +89,18 @@ export class WorkingMarks implements WorkingMark, AsyncDisposable {
   ): Promise<WorkingMarks> {
     const marks = new WorkingMarks(folder, count, logger);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // Before there is one of this process: what bears its name is of a predecessor that had the same pid.
-    await marks.#look();
-    marks.#begin();
+    // The first scan precedes the mark of this process: until then, a file of that name belongs to an earlier process with the same pid.
+    await marks.#scan();
+    marks.#openFile();
     marks.#timer = setInterval(() => {
-      marks.#looking ??= marks.#look()
+      marks.#scanning ??= marks.#scan()
         .catch((error: unknown) =>
-          logger.warn({ err: error }, 'could not look for what other processes died of; it is tried again'),
+          logger.warn({ err: error }, 'could not count which runs ended other processes; the scan is retried'),
         )
         .finally(() => {
-          marks.#looking = null;
+          marks.#scanning = null;
         });
-    }, lookEveryMs);
+    }, scanIntervalMs);
     return marks;
   }
 
@@ -106,8 +111,8 @@ export class WorkingMarks implements WorkingMark, AsyncDisposable {
       this.#record.fill(0x20, 0, recordBytes - 1);
       this.#record.write(mark, 0, recordBytes - 1, 'latin1');
       this.#write(this.#record);
-      // Once for all that is done before the process next waits for anything.
-      if (this.#mark === null) setImmediate(() => this.#wipe());
+      // The mark is cleared once for all work until the event loop continues.
+      if (this.#mark === null) setImmediate(() => this.#clear());
       this.#mark = mark;
     }
     this.#isWorking = true;
@@ -118,26 +123,26 @@ export class WorkingMarks implements WorkingMark, AsyncDisposable {
     }
   }
 
-  #wipe(): void {
+  #clear(): void {
     this.#mark = null;
     this.#write(blank);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
-    await this.#looking;
+    await this.#scanning;
     if (this.#file === null) return;
     closeSync(this.#file);
     this.#file = null;
     rmSync(join(this.#folder, this.#name), { force: true });
   }
 
-  #begin(): void {
+  #openFile(): void {
     try {
       this.#file = openSync(join(this.#folder, this.#name), 'w', 0o600);
       writeSync(this.#file, blank, 0, recordBytes, 0);
     } catch (error) {
-      this.#give(error);
+      this.#disable(error);
     }
   }
 
@@ -146,31 +151,31 @@ export class WorkingMarks implements WorkingMark, AsyncDisposable {
     try {
       writeSync(this.#file, record, 0, recordBytes, 0);
     } catch (error) {
-      this.#give(error);
+      this.#disable(error);
     }
   }
 
-  /** No run fails for want of a mark. */
-  #give(error: unknown): void {
+  /** Continues without a mark, so that no run fails because its mark could not be written. */
+  #disable(error: unknown): void {
     this.#logger.warn(
       { err: error },
-      'what this process works on can not be written down, so a run that takes it down is not told from others',
+      'the mark of this process could not be written; a run that crashes this process cannot be identified',
     );
     if (this.#file !== null) closeSync(this.#file);
     this.#file = null;
   }
 
-  async #look(): Promise<void> {
+  async #scan(): Promise<void> {
     for (const name of await readdir(this.#folder)) {
       const [, host, pid] = namePattern.exec(name) ?? [];
       if (host === undefined || (name === this.#name && this.#file !== null)) continue;
       const path = join(this.#folder, name);
       if (host !== machine) {
-        const facts = await stat(path).catch(() => undefined);
-        if (facts !== undefined && Date.now() - facts.mtimeMs > forgottenAfterMs) await rm(path, { force: true });
+        const stats = await stat(path).catch(() => undefined);
+        if (stats !== undefined && Date.now() - stats.mtimeMs > foreignMarkRetentionMs) await rm(path, { force: true });
         continue;
       }
-      if (name !== this.#name && name === nameOf(Number(pid))) continue;
+      if (name !== this.#name && name === fileNameOf(Number(pid))) continue;
       const visit = parseRecord(await readFile(path, 'latin1').catch(() => ''));
       if (visit !== null) await this.#count(visit);
       await rm(path, { force: true });
