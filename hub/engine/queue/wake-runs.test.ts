@@ -5,7 +5,7 @@ import { Database } from '../../platform/db/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { wakeRuns } from './wake-runs.ts';
 
-test('a run that stops waiting for its child run while another transaction has it locked is not woken', async () => {
+test('a run is not woken for a child run if it stops waiting for it while another transaction has locked the run', async () => {
   await using database = await acquireDatabase();
   await using db = new Database({
     url: database.url,

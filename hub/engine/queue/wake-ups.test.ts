@@ -9,10 +9,10 @@ class RecordedQueue {
   readonly jobs: QueueJob[] = [];
   handler: WorkOptions['handler'] | null = null;
   isAvailable = true;
-  tries = 0;
+  attempts = 0;
   readonly queue: Queue = {
     add: async (jobs) => {
-      this.tries += 1;
+      this.attempts += 1;
       if (!this.isAvailable) throw new Error('unavailable');
       this.jobs.push(...jobs);
     },
@@ -40,7 +40,7 @@ function wakeUpsWith(recorded: RecordedQueue): WakeUps {
   return wakeUps;
 }
 
-test('a process without a worker adds a job immediately, and then one job for many commits', async () => {
+test('a process without a worker adds the first job immediately, and then one job for many commits', async () => {
   const recorded = new RecordedQueue();
   const wakeUps = wakeUpsWith(recorded);
   const [a, b, c] = [newId(), newId(), newId()];
@@ -50,17 +50,17 @@ test('a process without a worker adds a job immediately, and then one job for ma
   for (let commit = 0; commit < 20; commit += 1) wakeUps.wake([c]);
   await expect.poll(() => recorded.jobs.length).toBe(2);
   expect(recorded.data[1]).toEqual({ tenantIds: [c], hops: 0 });
-  // The queue ignores the id of a job that it has.
+  // The queue ignores a job with an id that it already has.
   expect(new Set(recorded.jobs.map(({ id }) => id)).size).toBe(2);
 });
 
-test('few wake-ups lead to a job every 25 ms, and many to fewer jobs', async () => {
+test('jobs are added every 25 ms, and less often while there are many wake-ups', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const recorded = new RecordedQueue();
   const wakeUps = wakeUpsWith(recorded);
   const jobsWithin = async (ms: number, commitsEach5Ms: number) => {
     const before = recorded.jobs.length;
-    for (let passed = 0; passed < ms; passed += 5) {
+    for (let elapsedMs = 0; elapsedMs < ms; elapsedMs += 5) {
       for (let commit = 0; commit < commitsEach5Ms; commit += 1) wakeUps.wake([newId()]);
       await vi.advanceTimersByTimeAsync(5);
       await new Promise((done) => setImmediate(done));
@@ -72,27 +72,27 @@ test('few wake-ups lead to a job every 25 ms, and many to fewer jobs', async () 
   expect(await jobsWithin(2_000, 10)).toBeLessThan(20);
 });
 
-test('a process with a worker wakes others only for workspaces that its worker has no room for', async () => {
+test('a process with a worker wakes other processes only when its worker has no capacity', async () => {
   const recorded = new RecordedQueue();
   const wakeUps = wakeUpsWith(recorded);
-  let hasRoom = true;
+  let hasCapacity = true;
   const woken: string[] = [];
   await wakeUps.receive({
     wake: (tenantIds) => {
       woken.push(...tenantIds);
-      return hasRoom;
+      return hasCapacity;
     },
     list: async () => undefined,
   });
   const [a, b] = [newId(), newId()];
   wakeUps.wake([a]);
-  hasRoom = false;
+  hasCapacity = false;
   wakeUps.wake([b]);
   await expect.poll(() => recorded.data).toEqual([{ tenantIds: [b], hops: 0 }]);
   expect(woken).toEqual([a, b]);
 });
 
-test('a worker without room passes a wake-up on three times', async () => {
+test('workers without capacity forward a wake-up three times', async () => {
   const recorded = new RecordedQueue();
   await wakeUpsWith(recorded).receive({ wake: () => false, list: async () => undefined });
   recorded.jobs.push({ name: 'wake', id: 'first', data: { tenantIds: [newId()], hops: 0 } });
@@ -101,7 +101,7 @@ test('a worker without room passes a wake-up on three times', async () => {
   expect(recorded.jobs).toHaveLength(4);
 });
 
-test('for many workspaces, and for a job of an earlier version, a worker looks through all', async () => {
+test('a job for very many workspaces, or of an earlier version, makes the worker list all workspaces', async () => {
   const recorded = new RecordedQueue();
   const wakeUps = wakeUpsWith(recorded);
   wakeUps.wake(Array.from({ length: 300 }, () => newId()));
@@ -113,12 +113,12 @@ test('for many workspaces, and for a job of an earlier version, a worker looks t
   expect(lists).toBe(2);
 });
 
-test('while the queue is unavailable, nothing is kept, and later wake-ups are sent', async () => {
+test('wake-ups are dropped while the queue is unavailable, and later ones are sent', async () => {
   const recorded = new RecordedQueue();
   const wakeUps = wakeUpsWith(recorded);
   recorded.isAvailable = false;
   wakeUps.wake([newId()]);
-  await expect.poll(() => recorded.tries).toBe(1);
+  await expect.poll(() => recorded.attempts).toBe(1);
   recorded.isAvailable = true;
   const later = newId();
   wakeUps.wake([later]);

@@ -8,24 +8,28 @@ import { reasonOf } from '../../platform/observability/reason-of.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Queue, QueueWorker } from '../../platform/queue/queue.ts';
 
-/** Name of the queue. */
+/** Name of the queue that carries wake-ups to other processes. */
 export const queueName = 'runs';
 
-/** A job: these workspaces have due runs. */
+/** A job: these workspaces have due runs. Without workspaces, the worker looks for due runs of all workspaces. */
 const wakeUpSchema = z.object({
   tenantIds: z.array(z.uuid()),
-  /** How many workers have passed it on because they had no room. */
+  /** Number of workers that have forwarded the wake-up because they had no capacity. */
   hops: z.int(),
 });
 
-/** A wake-up that workers without room have passed on so often is dropped: each of them claims more runs when it has room. */
+/** A wake-up is dropped after it was forwarded this often. Each of those workers claims the runs when it has capacity. */
 const maxHops = 3;
-/** Workspaces that one job names. Beyond that, it names none, and a worker looks through all. */
-const maxNamed = 256;
-/** Least time between two jobs of this process, in milliseconds. It doubles while many wake-ups come: then workers are busy anyway. */
-const pauseMs = 25;
+/** Maximum number of workspaces that a job names. With more workspaces, the job names none. */
+const maxWorkspacesPerJob = 256;
+/** Minimum pause between two jobs of this process, in milliseconds. It doubles while there are many wake-ups, because workers are busy then. */
+const minPauseMs = 25;
+/** More wake-ups than this within one pause double the next pause. */
 const manyWakeUps = 8;
-/** Longest time between two jobs. Also the least time in a process with a worker, which needs others only while that one is busy. */
+/**
+ * Maximum pause between two jobs, in milliseconds. A process with a worker always uses it, because it needs other processes only while
+ * its own worker is busy.
+ */
 const maxPauseMs = 250;
 
 /** The worker of this process. */
@@ -37,8 +41,8 @@ export interface LocalWorker {
 }
 
 /**
- * Tells workers that workspaces have due runs: the worker of this process, and one of another process if this one has none or
- * no room. A wake-up is a hint and can be lost: workers also look for due runs at an interval.
+ * Wakes a worker when workspaces have due runs: the worker of this process, or one of another process if this process has no worker
+ * or no capacity. A wake-up is only a hint and can be lost: workers also look for due runs at an interval.
  */
 export class WakeUps implements AsyncDisposable {
   readonly #queue: Queue;
@@ -47,7 +51,8 @@ export class WakeUps implements AsyncDisposable {
   readonly #closed = new AbortController();
   #jobs = 0;
   #worker: LocalWorker | null = null;
-  readonly #named = new Set<string>();
+  /** Workspaces of the next job. */
+  readonly #pending = new Set<string>();
   /** Wake-ups since the last job. */
   #wakeUps = 0;
   #sending: Promise<void> | null = null;
@@ -57,25 +62,25 @@ export class WakeUps implements AsyncDisposable {
     this.#logger = logger;
   }
 
-  /** Whether the queue, which carries wake-ups to other processes, responds. */
+  /** Checks that the queue responds. */
   ping(signal: AbortSignal): Promise<void> {
     return this.#queue.ping(signal);
   }
 
-  /** Workspaces have due runs, by a transaction that was committed. */
+  /** Wakes a worker for workspaces with due runs. Call it after the commit. */
   wake(tenantIds: Iterable<string>): void {
     if (this.#worker?.wake(tenantIds) !== true) this.send(tenantIds);
   }
 
-  /** Wakes a worker of another process. */
+  /** Wakes a worker of another process: adds the workspaces to the next job. */
   send(tenantIds: Iterable<string>): void {
     if (this.#closed.signal.aborted) return;
-    for (const tenantId of tenantIds) this.#named.add(tenantId);
+    for (const tenantId of tenantIds) this.#pending.add(tenantId);
     this.#wakeUps += 1;
-    if (this.#named.size > 0) this.#sending ??= this.#send();
+    if (this.#pending.size > 0) this.#sending ??= this.#send();
   }
 
-  /** Lets a worker of this process receive wake-ups, also those of other processes. */
+  /** Registers the worker of this process, which then also receives wake-ups of other processes. */
   async receive(worker: LocalWorker): Promise<QueueWorker> {
     const queueWorker = await this.#queue.work({
       concurrency: 1,
@@ -97,18 +102,18 @@ export class WakeUps implements AsyncDisposable {
 
   async #send(): Promise<void> {
     const { signal } = this.#closed;
-    const leastMs = this.#worker === null ? pauseMs : maxPauseMs;
-    let ms = leastMs;
-    while (this.#named.size > 0) {
+    const shortestMs = this.#worker === null ? minPauseMs : maxPauseMs;
+    let pauseMs = shortestMs;
+    while (this.#pending.size > 0) {
       // Collects the workspaces of concurrent requests.
       await setImmediate();
-      const tenantIds = this.#named.size > maxNamed ? [] : [...this.#named];
-      this.#named.clear();
+      const tenantIds = this.#pending.size > maxWorkspacesPerJob ? [] : [...this.#pending];
+      this.#pending.clear();
       await this.#add({ tenantIds, hops: 0 });
       if (signal.aborted) break;
       this.#wakeUps = 0;
-      await this.#pause(ms);
-      ms = this.#wakeUps > manyWakeUps ? Math.min(ms * 2, maxPauseMs) : leastMs;
+      await this.#pause(pauseMs);
+      pauseMs = this.#wakeUps > manyWakeUps ? Math.min(pauseMs * 2, maxPauseMs) : shortestMs;
     }
     this.#sending = null;
   }
@@ -135,13 +140,13 @@ export class WakeUps implements AsyncDisposable {
   }
 }
 
-/** @throws AppError with one line when the queue cannot be used. */
+/** Opens the queue for wake-ups. @throws AppError with a one-line message if the queue cannot be used. */
 export async function openWakeUps(
   stack: AsyncDisposableStack,
   { databaseUrl, logger }: Platform,
   redisUrl: string | null,
 ): Promise<WakeUps> {
-  // Not loaded by commands, which execute no runs.
+  // Imported only here, so that commands that execute no runs do not load it.
   const { createBullMqQueue } = await import('../../platform/queue/bullmq-queue.ts');
   const queue = stack.use(
     await createBullMqQueue({
