@@ -31,13 +31,13 @@ const never = new AbortController().signal;
 let database: TestDatabase;
 let db: Database;
 let events: PostgresEvents;
-/** Workspaces of which the transactions of the test told workers, except for accepted runs. */
-const told = new Set<string>();
+/** Workspaces for which transactions of the test have woken workers. Accepting runs does not count. */
+const notified = new Set<string>();
 
 beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 12, applicationName: 'test', onError: () => undefined });
-  db.onDue((tenantIds) => tenantIds.forEach((id) => told.add(id)));
+  db.onDue((tenantIds) => tenantIds.forEach((id) => notified.add(id)));
   events = await PostgresEvents.connect(database.url, testSecrets, logger);
   db.onPublished((topic, payload) => events.publish(topic, payload));
 });
@@ -48,7 +48,7 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  told.clear();
+  notified.clear();
 });
 
 async function workspace(): Promise<string> {
@@ -82,7 +82,7 @@ async function workflow(
   return id;
 }
 
-/** Accepts runs; answers their ids in the order in which they stand in line. */
+/** Accepts runs. Returns their ids in the order of the concurrency queue. */
 async function accept(
   tenantId: string,
   workflowId: string,
@@ -108,15 +108,15 @@ async function accept(
   );
   const ids = accepted.flatMap((run) => (run === null ? [] : [run.runId])).toSorted();
   expect(ids).toHaveLength(count);
-  told.delete(tenantId);
+  notified.delete(tenantId);
   return ids;
 }
 
-/** A worker that executes the runs that the test names. Each run waits in its only step until `release`. */
+/** A worker that executes the runs that the test chooses. Each run waits in its only step until `release`. */
 class Worker {
-  readonly underWay: string[] = [];
+  readonly inProgress: string[] = [];
   readonly done = new Map<string, Promise<boolean>>();
-  most = 0;
+  maxInProgress = 0;
   readonly #gates = new Map<string, PromiseWithResolvers<void>>();
   readonly #reached = new Map<string, PromiseWithResolvers<void>>();
   readonly engine: Engine;
@@ -133,11 +133,11 @@ class Worker {
       execute: async (_input, { runId }) => {
         const gate = Promise.withResolvers<void>();
         this.#gates.set(runId, gate);
-        this.underWay.push(runId);
+        this.inProgress.push(runId);
         this.#reached.get(runId)?.resolve();
-        this.most = Math.max(this.most, this.underWay.length);
+        this.maxInProgress = Math.max(this.maxInProgress, this.inProgress.length);
         await gate.promise;
-        this.underWay.splice(this.underWay.indexOf(runId), 1);
+        this.inProgress.splice(this.inProgress.indexOf(runId), 1);
         return { output: null };
       },
     });
@@ -150,8 +150,8 @@ class Worker {
     });
   }
 
-  /** Takes runs; resolves once each stands in its step, or was held back. */
-  async take(ids: readonly string[]): Promise<void> {
+  /** Starts to execute runs. Resolves once each run is in its step, or waits in its concurrency queue. */
+  async start(ids: readonly string[]): Promise<void> {
     await Promise.all(
       ids.map(async (id) => {
         const reached = Promise.withResolvers<void>();
@@ -163,7 +163,7 @@ class Worker {
     );
   }
 
-  /** Executes a run. It resolves at its end, or once it was held back. */
+  /** Executes a run. Resolves when the run has ended, or waits in its concurrency queue. */
   execute(runId: string): Promise<boolean> {
     return executeRun(this.engine, db, runId, never);
   }
@@ -174,10 +174,10 @@ class Worker {
   }
 }
 
-/** The due runs of the workspaces of which workers were told since the last call. */
-async function woken(): Promise<string[]> {
-  const tenantIds = [...told];
-  told.clear();
+/** Returns the due runs of the workspaces for which workers were woken since the last call. */
+async function takeWoken(): Promise<string[]> {
+  const tenantIds = [...notified];
+  notified.clear();
   const rows = await database.query<{ id: string }>(
     `select id from runs where tenant_id = any($1) and wake_at <= now() and holder_id is null and status in ('queued', 'running') order by id`,
     [tenantIds],
@@ -188,9 +188,9 @@ async function woken(): Promise<string[]> {
 const urlOf = (path: string) => JSON.stringify(pathToFileURL(resolve(path)).href);
 
 /**
- * Starts another process whose clock differs from that of the database, and which claims and admits the runs that the
- * test names. The clock of this process must not move: ids never go back, so later ids would stay ahead.
- * @returns a function that resolves to whether a run began.
+ * Starts another process with a clock that differs from the clock of the database. It claims and admits the runs that the test
+ * chooses. The clock of this process must not change, because later ids would stay ahead.
+ * @returns a function that resolves to whether a run has started.
  */
 async function startWithWrongClock(offsetMs: number): Promise<(runId: string) => Promise<boolean>> {
   const program = `
@@ -216,8 +216,8 @@ async function startWithWrongClock(offsetMs: number): Promise<(runId: string) =>
     await db.prove();
     console.log('ready');
     for await (const runId of createInterface({ input: process.stdin })) {
-      const began = await admitClaimed(db, await claimRun(db, runId));
-      console.log(began ? 'began' : 'waits');
+      const isStarted = await admitClaimed(db, await claimRun(db, runId));
+      console.log(isStarted ? 'started' : 'waits');
     }`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { env: inheritedEnv() });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -232,7 +232,7 @@ async function startWithWrongClock(offsetMs: number): Promise<(runId: string) =>
   await read('ready');
   return async (runId) => {
     child.stdin.write(`${runId}\n`);
-    return (await read('began', 'waits')) === 'began';
+    return (await read('started', 'waits')) === 'started';
   };
 }
 
@@ -249,7 +249,7 @@ const runService = () =>
     onCancel: async () => undefined,
   });
 
-interface Held {
+interface QueuedRow {
   id: string;
   waits_for: string | null;
   wake_at: Date | null;
@@ -258,89 +258,90 @@ interface Held {
   status: string;
 }
 const rowsOf = (workflowId: string) =>
-  database.query<Held>(
+  database.query<QueuedRow>(
     'select id, waits_for, wake_at, started_at, holder_id, status from runs where workflow_id = $1 order by id',
     [workflowId],
   );
 
-describe('a line of held runs', () => {
-  test('is held without a time to look again, and each end begins the next one in order, in its own transaction', async () => {
+describe('concurrency queue', () => {
+  test('waiting runs have no wake-up time, and the transaction that ends a run starts the next one in order', async () => {
     const tenantId = await workspace();
     const id = await workflow(tenantId, { maxConcurrentRuns: 2, onLimit: 'queue' });
     const ids = await accept(tenantId, id, 6);
     const worker = new Worker();
-    for (const runId of ids) await worker.take([runId]);
-    expect(worker.underWay.length).toBe(2);
-    const begun = worker.underWay.slice();
-    const waiting = ids.filter((runId) => !begun.includes(runId));
-    const held = (await rowsOf(id)).filter(({ started_at }) => started_at === null);
-    expect(held.map((row) => [row.id, row.status, row.wake_at, row.holder_id])).toEqual(
+    for (const runId of ids) await worker.start([runId]);
+    expect(worker.inProgress.length).toBe(2);
+    const started = worker.inProgress.slice();
+    const waiting = ids.filter((runId) => !started.includes(runId));
+    const waitingRows = (await rowsOf(id)).filter(({ started_at }) => started_at === null);
+    expect(waitingRows.map((row) => [row.id, row.status, row.wake_at, row.holder_id])).toEqual(
       waiting.map((runId) => [runId, 'queued', null, null]),
     );
-    expect(held.map(({ waits_for }) => waits_for)).toEqual([
+    expect(waitingRows.map(({ waits_for }) => waits_for)).toEqual([
       'max_concurrent_runs',
       'earlier_runs',
       'earlier_runs',
       'earlier_runs',
     ]);
     for (const next of waiting) {
-      expect(await woken()).toEqual([]);
-      const [ending] = worker.underWay;
+      expect(await takeWoken()).toEqual([]);
+      const [ending] = worker.inProgress;
       worker.release(ending as string);
-      await expect.poll(() => told.size).toBe(1);
-      // It counts from the moment that it was let in, whenever a worker takes it.
+      await expect.poll(() => notified.size).toBe(1);
+      // The run counts as started before a worker claims it.
       expect((await rowsOf(id)).find((row) => row.id === next)).toMatchObject({
         waits_for: null,
         status: 'queued',
         started_at: expect.any(Date) as Date,
       });
-      expect(await woken()).toEqual([next]);
-      await worker.take([next]);
+      expect(await takeWoken()).toEqual([next]);
+      await worker.start([next]);
     }
-    for (const open of worker.underWay) worker.release(open);
+    for (const open of worker.inProgress) worker.release(open);
     await expect.poll(async () => (await rowsOf(id)).map(({ status }) => status)).toEqual(ids.map(() => 'succeeded'));
-    expect(worker.most).toBe(2);
+    expect(worker.maxInProgress).toBe(2);
   });
 
-  test('is entered in its order, also while somebody else has the first of it in hand', async () => {
+  test('runs start in order, also while another transaction has locked the first one', async () => {
     const tenantId = await workspace();
     const id = await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' });
     const ids = await accept(tenantId, id, 4);
     const worker = new Worker();
-    for (const runId of ids) await worker.take([runId]);
-    const begun = async () => (await rowsOf(id)).filter(({ started_at }) => started_at !== null).map((row) => row.id);
-    const taker = new Postgres({ connectionString: database.url });
-    await taker.connect();
-    await taker.query('BEGIN');
-    await taker.query('SELECT 1 FROM runs WHERE id = $1 FOR UPDATE', [ids[1]]);
+    for (const runId of ids) await worker.start([runId]);
+    const startedIds = async () =>
+      (await rowsOf(id)).filter(({ started_at }) => started_at !== null).map((row) => row.id);
+    const other = new Postgres({ connectionString: database.url });
+    await other.connect();
+    await other.query('BEGIN');
+    await other.query('SELECT 1 FROM runs WHERE id = $1 FOR UPDATE', [ids[1]]);
     worker.release(ids[0] as string);
     await worker.done.get(ids[0] as string);
-    expect(await begun()).toEqual([ids[0]]);
-    await taker.query('COMMIT');
-    await taker.end();
+    expect(await startedIds()).toEqual([ids[0]]);
+    await other.query('COMMIT');
+    await other.end();
     await db.workspace(tenantId, (tx) =>
       admitWaitingRuns(tx, [{ tenant_id: tenantId, workflow_id: id, environment: 'live' }]),
     );
-    expect(await begun()).toEqual(ids.slice(0, 2));
+    expect(await startedIds()).toEqual(ids.slice(0, 2));
   });
 
-  test('never has more under way than its limit, and none is left behind, however ends and starts meet', async () => {
+  test('concurrent starts and ends never exceed the limit and start every run', async () => {
     const tenantId = await workspace();
     const id = await workflow(tenantId, { maxConcurrentRuns: 3, onLimit: 'queue' });
     const ids = await accept(tenantId, id, 60);
     const worker = new Worker();
     const loop = async () => {
-      for (const runId of await woken()) unawaited(worker.execute(runId));
-      for (const runId of worker.underWay) if (Math.random() < 0.5) worker.release(runId);
+      for (const runId of await takeWoken()) unawaited(worker.execute(runId));
+      for (const runId of worker.inProgress) if (Math.random() < 0.5) worker.release(runId);
     };
     for (const runId of ids) unawaited(worker.execute(runId));
     const timer = setInterval(() => unawaited(loop()), 5);
     await expect.poll(async () => (await rowsOf(id)).filter(({ status }) => status === 'succeeded').length).toBe(60);
     clearInterval(timer);
-    expect(worker.most).toBeLessThanOrEqual(3);
+    expect(worker.maxInProgress).toBeLessThanOrEqual(3);
   });
 
-  test('leaves a run that is not due yet to its time, whoever ends', async () => {
+  test('the end of another run does not start a run before its earliest start time', async () => {
     const tenantId = await workspace();
     const id = await workflow(tenantId, null, {
       kind: 'interval',
@@ -351,10 +352,10 @@ describe('a line of held runs', () => {
     const [first] = await accept(tenantId, id, 1);
     const [later] = await accept(tenantId, id, 1, new Date(Date.now() + 1_800_000));
     const worker = new Worker();
-    await worker.take([first as string]);
+    await worker.start([first as string]);
     worker.release(first as string);
     await worker.done.get(first as string);
-    expect(await woken()).toEqual([]);
+    expect(await takeWoken()).toEqual([]);
     expect((await rowsOf(id)).find((row) => row.id === later)).toMatchObject({
       started_at: null,
       waits_for: null,
@@ -364,32 +365,32 @@ describe('a line of held runs', () => {
     expect((await rowsOf(id)).find((row) => row.id === later)).toMatchObject({ started_at: null, status: 'queued' });
   });
 
-  test('is moved on by a cancel of what it waits for, and closes up when one of its own is cancelled', async () => {
+  test('cancelling the run in progress starts the next one, and cancelling the first waiting run moves up the next one', async () => {
     const tenantId = await workspace();
     const id = await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' });
     const ids = await accept(tenantId, id, 3);
     const worker = new Worker();
     const runs = runService();
-    await worker.take(ids);
-    told.clear();
-    const [underWay] = worker.underWay;
-    const [next, last] = ids.filter((runId) => runId !== underWay);
+    await worker.start(ids);
+    notified.clear();
+    const [inProgress] = worker.inProgress;
+    const [next, last] = ids.filter((runId) => runId !== inProgress);
     await runs.cancel(tenantId, next as string, { actor: 'user:test', environment: 'live' });
-    expect([...told]).toEqual([]);
+    expect([...notified]).toEqual([]);
     expect((await rowsOf(id)).find((row) => row.id === last)).toMatchObject({
       waits_for: 'max_concurrent_runs',
       wake_at: null,
     });
-    await runs.cancel(tenantId, underWay as string, { actor: 'user:test', environment: 'live' });
-    expect(await woken()).toEqual([last]);
+    await runs.cancel(tenantId, inProgress as string, { actor: 'user:test', environment: 'live' });
+    expect(await takeWoken()).toEqual([last]);
   });
 
-  test('moves on when its limit is raised or taken away, and only as far', async () => {
+  test('raising or removing the limit starts as many runs as the new limit allows', async () => {
     const tenantId = await workspace();
     const id = await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' });
     const ids = await accept(tenantId, id, 6);
     const worker = new Worker();
-    await worker.take(ids);
+    await worker.start(ids);
     const change = async (limits: string | null) => {
       await db.workspace(tenantId, async (tx) => {
         await tx.query(`change_limits_${limits === null}`, 'UPDATE workflows SET limits = $2 WHERE id = $1', [
@@ -398,23 +399,23 @@ describe('a line of held runs', () => {
         ]);
         return reevaluateConcurrencyQueues(tx, tenantId, id);
       });
-      await worker.take(await woken());
-      await worker.take(await woken());
+      await worker.start(await takeWoken());
+      await worker.start(await takeWoken());
     };
     await change(JSON.stringify({ maxConcurrentRuns: 3, onLimit: 'queue' }));
-    expect(worker.underWay.length).toBe(3);
+    expect(worker.inProgress.length).toBe(3);
     expect(
       (await rowsOf(id))
         .filter(({ started_at }) => started_at !== null)
         .map((row) => row.id)
-        .every((runId) => worker.underWay.includes(runId)),
+        .every((runId) => worker.inProgress.includes(runId)),
     ).toBe(true);
     await change(null);
-    expect(worker.underWay.length).toBe(6);
-    for (const runId of worker.underWay) worker.release(runId);
+    expect(worker.inProgress.length).toBe(6);
+    for (const runId of worker.inProgress) worker.release(runId);
   });
 
-  describe('of a limit that is set while a run is under way which began without one, moves on when that run ends', () => {
+  describe('a run that waits for a limit which was set during an earlier run starts when the earlier run ends', () => {
     const limit = async (tenantId: string, id: string) => {
       await db.workspace(tenantId, async (tx) => {
         await tx.query(
@@ -433,18 +434,18 @@ describe('a line of held runs', () => {
         )
       ).length > 0;
 
-    test('although that end looked for others before the next one stood in line', async () => {
+    test('also if the earlier run ended before the next run had joined the queue', async () => {
       const tenantId = await workspace();
       const id = await workflow(tenantId, null);
       const [first, next] = (await accept(tenantId, id, 2)) as [string, string];
       const worker = new Worker();
-      await worker.take([first]);
+      await worker.start([first]);
       await limit(tenantId, id);
       const claimed = await claimRun(db, next);
-      const judged = Promise.withResolvers<void>();
+      const evaluated = Promise.withResolvers<void>();
       const mayCommit = Promise.withResolvers<void>();
       const holding = db.workspace(tenantId, async (tx) => {
-        const began = await admitClaimedRun(
+        const isStarted = await admitClaimedRun(
           tx,
           { tenantId, workflowId: id, environment: 'live' },
           {
@@ -453,11 +454,11 @@ describe('a line of held runs', () => {
             holderId: newId(),
           },
         );
-        judged.resolve();
+        evaluated.resolve();
         await mayCommit.promise;
-        return began;
+        return isStarted;
       });
-      await judged.promise;
+      await evaluated.promise;
       let hasEnded = false;
       worker.release(first);
       unawaited(worker.done.get(first)?.then(() => (hasEnded = true)));
@@ -465,19 +466,19 @@ describe('a line of held runs', () => {
       mayCommit.resolve();
       expect(await holding).toBe(false);
       await worker.done.get(first);
-      expect(await woken()).toEqual([next]);
+      expect(await takeWoken()).toEqual([next]);
     });
 
-    test('although the limit came before that end was committed', async () => {
+    test('also if the limit was set before the end of the earlier run was committed', async () => {
       const tenantId = await workspace();
       const id = await workflow(tenantId, null);
       const [first, next] = (await accept(tenantId, id, 2)) as [string, string];
       const worker = new Worker();
-      await worker.take([first]);
+      await worker.start([first]);
       const mayWrite = Promise.withResolvers<void>();
       const locked = Promise.withResolvers<void>();
-      const keepingOut = db.system(async (tx) => {
-        await tx.query('keep_out', 'LOCK TABLE run_steps IN SHARE ROW EXCLUSIVE MODE', []);
+      const blocking = db.system(async (tx) => {
+        await tx.query('block_steps', 'LOCK TABLE run_steps IN SHARE ROW EXCLUSIVE MODE', []);
         locked.resolve();
         await mayWrite.promise;
       });
@@ -485,96 +486,98 @@ describe('a line of held runs', () => {
       worker.release(first);
       await expect.poll(() => waitsFor('relation')).toBe(true);
       const setting = limit(tenantId, id);
-      // Nobody can be held by the new limit while an end is under way that knows nothing of it.
+      // No run can be delayed by the new limit while a run is ending that does not see this limit.
       await expect.poll(() => waitsFor('advisory')).toBe(true);
       mayWrite.resolve();
-      await Promise.all([keepingOut, setting, worker.done.get(first)]);
-      await worker.take([next]);
-      expect(worker.underWay).toEqual([next]);
+      await Promise.all([blocking, setting, worker.done.get(first)]);
+      await worker.start([next]);
+      expect(worker.inProgress).toEqual([next]);
       worker.release(next);
     });
   });
 
-  test('whose wake-up was lost is found by the sweep, and one that rightly waits is not', async () => {
+  test('the sweep wakes only the first run of a queue with a lost wake-up', async () => {
     const tenantId = await workspace();
-    const [lost, rightly] = [
+    const [stalled, full] = [
       await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' }),
       await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' }),
     ];
     const worker = new Worker();
-    for (const id of [lost, rightly]) await worker.take(await accept(tenantId, id, 3));
+    for (const id of [stalled, full]) await worker.start(await accept(tenantId, id, 3));
     const sweep = async () => {
-      told.clear();
+      notified.clear();
       await db.system((tx) => wakeStalledConcurrencyQueues(tx));
-      return await woken();
+      return await takeWoken();
     };
     expect(await sweep()).toEqual([]);
-    // As if whoever ended had known of no limit.
+    // As if the transaction that ended the run had not seen the limit.
     await database.query(
       `update runs set status = 'succeeded', finished_at = now(), wake_at = null, holder_id = null where workflow_id = $1 and started_at is not null`,
-      [lost],
+      [stalled],
     );
-    const [head] = (await rowsOf(lost)).filter(({ started_at }) => started_at === null);
+    const [head] = (await rowsOf(stalled)).filter(({ started_at }) => started_at === null);
     expect(await sweep()).toEqual([head?.id]);
-    await worker.take([head?.id as string]);
+    await worker.start([head?.id as string]);
     expect(await sweep()).toEqual([]);
-    expect(worker.underWay).toContain(head?.id);
+    expect(worker.inProgress).toContain(head?.id);
   });
 });
 
-describe('limits by time', () => {
-  test('wake the first of a line alone, at the time at which there is room', async () => {
+describe('rate limits', () => {
+  test('only the first run of a queue has a wake-up time, at which there is capacity', async () => {
     const tenantId = await workspace();
     const id = await workflow(tenantId, { maxRunsPerMinute: 2, onLimit: 'queue' });
     const ids = await accept(tenantId, id, 8);
     const worker = new Worker();
-    for (const runId of ids) await worker.take([runId]);
-    expect(worker.underWay.length).toBe(2);
-    const held = (await rowsOf(id)).filter(({ started_at }) => started_at === null);
-    expect(held.map(({ waits_for }) => waits_for)).toEqual([
+    for (const runId of ids) await worker.start([runId]);
+    expect(worker.inProgress.length).toBe(2);
+    const waitingRows = (await rowsOf(id)).filter(({ started_at }) => started_at === null);
+    expect(waitingRows.map(({ waits_for }) => waits_for)).toEqual([
       'max_runs_per_minute',
       ...Array.from({ length: 5 }, () => 'earlier_runs'),
     ]);
-    expect(held.map(({ wake_at }) => wake_at !== null)).toEqual([true, false, false, false, false, false]);
+    expect(waitingRows.map(({ wake_at }) => wake_at !== null)).toEqual([true, false, false, false, false, false]);
     const oldest = await database.query<{ at: Date }>(
       'select min(last_at) as at from run_starts where scope_id = $1 and count > 0',
       [id],
     );
-    expect(held[0]?.wake_at?.getTime()).toBe((oldest[0]?.at.getTime() ?? 0) + 60_000);
-    // A minute later two more may, in order.
+    expect(waitingRows[0]?.wake_at?.getTime()).toBe((oldest[0]?.at.getTime() ?? 0) + 60_000);
+    // A minute later, the next two runs can start.
     await database.query(
       `update run_starts set last_at = last_at - interval '1 minute', slice_at = slice_at - interval '1 minute' where scope_id = $1`,
       [id],
     );
-    await database.query('update runs set wake_at = now() where id = $1', [held[0]?.id]);
-    told.clear();
-    await worker.take([held[0]?.id as string]);
-    expect(await woken()).toEqual([held[1]?.id]);
+    await database.query('update runs set wake_at = now() where id = $1', [waitingRows[0]?.id]);
+    notified.clear();
+    await worker.start([waitingRows[0]?.id as string]);
+    expect(await takeWoken()).toEqual([waitingRows[1]?.id]);
     expect(
       (await rowsOf(id))
         .filter(({ started_at }) => started_at === null)
         .map((row) => [row.id, row.waits_for, row.wake_at !== null]),
     ).toEqual(
-      held.slice(2).map((row, index) => [row.id, index === 0 ? 'max_runs_per_minute' : 'earlier_runs', index === 0]),
+      waitingRows
+        .slice(2)
+        .map((row, index) => [row.id, index === 0 ? 'max_runs_per_minute' : 'earlier_runs', index === 0]),
     );
-    for (const runId of worker.underWay) worker.release(runId);
+    for (const runId of worker.inProgress) worker.release(runId);
   });
 
-  test('leave one timer to a line, also when runs come to it in another order than that of their ids', async () => {
+  test('only the first run of a queue has a wake-up time, also if runs join the queue in another order', async () => {
     const tenantId = await workspace();
     const id = await workflow(tenantId, { maxRunsPerMinute: 1, onLimit: 'queue' });
     const ids = await accept(tenantId, id, 5);
     const worker = new Worker();
-    for (const runId of ids.toReversed()) await worker.take([runId]);
-    expect(worker.underWay).toEqual([ids[4]]);
-    const held = (await rowsOf(id)).filter(({ started_at }) => started_at === null);
-    expect(held.map((row) => [row.id, row.waits_for, row.wake_at !== null])).toEqual(
+    for (const runId of ids.toReversed()) await worker.start([runId]);
+    expect(worker.inProgress).toEqual([ids[4]]);
+    const waitingRows = (await rowsOf(id)).filter(({ started_at }) => started_at === null);
+    expect(waitingRows.map((row) => [row.id, row.waits_for, row.wake_at !== null])).toEqual(
       ids.slice(0, 4).map((runId, index) => [runId, index === 0 ? 'max_runs_per_minute' : 'earlier_runs', index === 0]),
     );
     worker.release(ids[4] as string);
   });
 
-  test('of a workspace are shared by its workflows, and one of their lines is woken for the hour', async () => {
+  test('the workflows of a workspace share the hourly limit, and only one of their queues has a wake-up time', async () => {
     const tenantId = await workspace();
     await database.query(
       `insert into automation_policies (tenant_id, standing_orders, max_runs_per_hour, approvals_required_for) values ($1, '', 2, '{}')`,
@@ -584,8 +587,8 @@ describe('limits by time', () => {
     const worker = new Worker();
     const ofOne = await accept(tenantId, one, 3);
     const ofOther = await accept(tenantId, other, 2);
-    for (const runId of [...ofOne, ...ofOther]) await worker.take([runId]);
-    expect(worker.underWay.toSorted()).toEqual(ofOne.slice(0, 2));
+    for (const runId of [...ofOne, ...ofOther]) await worker.start([runId]);
+    expect(worker.inProgress.toSorted()).toEqual(ofOne.slice(0, 2));
     const timers = async () =>
       (
         await database.query<{ id: string; waits_for: string; timer: boolean }>(
@@ -598,20 +601,20 @@ describe('limits by time', () => {
       [ofOther[0], 'max_runs_per_hour', false],
       [ofOther[1], 'earlier_runs', false],
     ]);
-    // An hour later: the one that is woken lets the other workflow's line in too.
+    // An hour later, the woken run also starts runs of the other workflow.
     await database.query(
       `update run_starts set last_at = last_at - interval '1 hour', slice_at = slice_at - interval '1 hour' where scope_id = $1`,
       [tenantId],
     );
     await database.query('update runs set wake_at = now() where id = $1', [ofOne[2]]);
-    told.clear();
-    await worker.take([ofOne[2] as string]);
-    expect(await woken()).toEqual([ofOther[0]]);
+    notified.clear();
+    await worker.start([ofOne[2] as string]);
+    expect(await takeWoken()).toEqual([ofOther[0]]);
     expect(await timers()).toEqual([[ofOther[1], 'max_runs_per_hour', true]]);
-    for (const runId of worker.underWay) worker.release(runId);
+    for (const runId of worker.inProgress) worker.release(runId);
   });
 
-  test('wake the line of another workflow for the hour at once, when a cancel emptied the line that had the timer', async () => {
+  test('cancelling the only run with a wake-up time for the hourly limit gives it to the queue of another workflow', async () => {
     const tenantId = await workspace();
     await database.query(
       `insert into automation_policies (tenant_id, standing_orders, max_runs_per_hour, approvals_required_for) values ($1, '', 1, '{}')`,
@@ -621,7 +624,7 @@ describe('limits by time', () => {
     const worker = new Worker();
     const ofOne = await accept(tenantId, one, 2);
     const ofOther = await accept(tenantId, other, 2);
-    for (const runId of [...ofOne, ...ofOther]) await worker.take([runId]);
+    for (const runId of [...ofOne, ...ofOther]) await worker.start([runId]);
     const timers = async () =>
       (
         await database.query<{ id: string; wake_at: Date | null }>(
@@ -631,67 +634,70 @@ describe('limits by time', () => {
       ).map((row) => [row.id, row.wake_at]);
     const [timer] = await timers();
     expect(timer).toEqual([ofOne[1], expect.any(Date)]);
-    told.clear();
+    notified.clear();
     await runService().cancel(tenantId, ofOne[1] as string, { actor: 'user:test', environment: 'live' });
     expect(await timers()).toEqual([
       [ofOther[0], timer?.[1]],
       [ofOther[1], null],
     ]);
-    // Workers look for runs that become due at a time.
-    expect([...told]).toEqual([]);
+    // No wake-up is needed: workers find runs that become due later.
+    expect([...notified]).toEqual([]);
     worker.release(ofOne[0] as string);
   });
 
   test.each([
     ['ahead', 3_600_000],
     ['behind', -3_600_000],
-  ])('count by the clock of the database in a process whose clock is an hour %s', async (_direction, offsetMs) => {
-    const tenantId = await workspace();
-    const id = await workflow(tenantId, { maxRunsPerMinute: 1, onLimit: 'queue' });
-    const [first, second, third] = (await accept(tenantId, id, 3)) as [string, string, string];
-    const admit = await startWithWrongClock(offsetMs);
-    const worker = new Worker();
-    await worker.take([first]);
-    expect(await admit(second)).toBe(false);
-    const [start] = await database.query<{ at: Date }>(
-      'select max(last_at) as at from run_starts where scope_id = $1 and count > 0',
-      [id],
-    );
-    expect((await rowsOf(id)).find((row) => row.id === second)).toMatchObject({
-      waits_for: 'max_runs_per_minute',
-      wake_at: new Date((start?.at.getTime() ?? 0) + 60_000),
-      started_at: null,
-    });
-    // A minute later there is capacity for one run.
-    await database.query(
-      `update run_starts set last_at = last_at - interval '1 minute', slice_at = slice_at - interval '1 minute' where scope_id = $1`,
-      [id],
-    );
-    await database.query('update runs set wake_at = now() where id = $1', [second]);
-    expect(await admit(second)).toBe(true);
-    expect(await admit(third)).toBe(false);
-    worker.release(first);
-  });
+  ])(
+    'starts are counted by the clock of the database if the clock of the process is an hour %s',
+    async (_direction, offsetMs) => {
+      const tenantId = await workspace();
+      const id = await workflow(tenantId, { maxRunsPerMinute: 1, onLimit: 'queue' });
+      const [first, second, third] = (await accept(tenantId, id, 3)) as [string, string, string];
+      const admit = await startWithWrongClock(offsetMs);
+      const worker = new Worker();
+      await worker.start([first]);
+      expect(await admit(second)).toBe(false);
+      const [start] = await database.query<{ at: Date }>(
+        'select max(last_at) as at from run_starts where scope_id = $1 and count > 0',
+        [id],
+      );
+      expect((await rowsOf(id)).find((row) => row.id === second)).toMatchObject({
+        waits_for: 'max_runs_per_minute',
+        wake_at: new Date((start?.at.getTime() ?? 0) + 60_000),
+        started_at: null,
+      });
+      // A minute later there is capacity for one run.
+      await database.query(
+        `update run_starts set last_at = last_at - interval '1 minute', slice_at = slice_at - interval '1 minute' where scope_id = $1`,
+        [id],
+      );
+      await database.query('update runs set wake_at = now() where id = $1', [second]);
+      expect(await admit(second)).toBe(true);
+      expect(await admit(third)).toBe(false);
+      worker.release(first);
+    },
+  );
 
-  test('count what began before they were set, once', async () => {
+  test('starts before the limit was set are counted once', async () => {
     const tenantId = await workspace();
     const id = await workflow(tenantId, null);
     const worker = new Worker();
-    await worker.take(await accept(tenantId, id, 3));
+    await worker.start(await accept(tenantId, id, 3));
     await database.query(
       `insert into automation_policies (tenant_id, standing_orders, max_runs_per_hour, approvals_required_for) values ($1, '', 4, '{}')`,
       [tenantId],
     );
     const later = await accept(tenantId, id, 3);
-    for (const runId of later) await worker.take([runId]);
-    expect(worker.underWay.length).toBe(4);
+    for (const runId of later) await worker.start([runId]);
+    expect(worker.inProgress.length).toBe(4);
     expect(await database.query('select sum(count)::int as n from run_starts where scope_id = $1', [tenantId])).toEqual(
       [{ n: 4 }],
     );
-    for (const runId of worker.underWay) worker.release(runId);
+    for (const runId of worker.inProgress) worker.release(runId);
   });
 
-  test('count anew what began while they were taken away', async () => {
+  test('starts while there was no limit are counted when a limit is set again', async () => {
     const tenantId = await workspace();
     const id = await workflow(tenantId, { maxRunsPerMinute: 3, onLimit: 'queue' });
     const change = (limits: string | null) =>
@@ -700,27 +706,27 @@ describe('limits by time', () => {
         return reevaluateConcurrencyQueues(tx, tenantId, id);
       });
     const worker = new Worker();
-    const take = async (count: number) => {
-      for (const runId of await accept(tenantId, id, count)) await worker.take([runId]);
+    const startRuns = async (count: number) => {
+      for (const runId of await accept(tenantId, id, count)) await worker.start([runId]);
     };
-    await take(1);
+    await startRuns(1);
     await change(null);
-    await take(2);
+    await startRuns(2);
     await change(JSON.stringify({ maxRunsPerMinute: 3, onLimit: 'queue' }));
-    await take(1);
-    expect(worker.underWay.length).toBe(3);
-    for (const runId of worker.underWay) worker.release(runId);
+    await startRuns(1);
+    expect(worker.inProgress.length).toBe(3);
+    for (const runId of worker.inProgress) worker.release(runId);
   });
 });
 
-test('10,000 held runs are no work for the sweeps, and their line moves on as quickly as a short one', async () => {
+test('sweeps and starts read few rows, also with 10,000 waiting runs', async () => {
   await database.query('delete from runs');
   const tenantId = await workspace();
   const id = await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' });
   const worker = new Worker();
   const [first, second] = await accept(tenantId, id, 2);
-  await worker.take([first as string]);
-  await worker.take([second as string]);
+  await worker.start([first as string]);
+  await worker.start([second as string]);
   await database.query(
     `insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, waits_for, queued_at)
      select ('ffffffff-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, $2, 1, (select flow_id from runs where id = $3), 'queued', '{"type":"manual"}', 'live', 1, 'earlier_runs', now() from generate_series(1, 10000) n`,
@@ -734,7 +740,7 @@ test('10,000 held runs are no work for the sweeps, and their line moves on as qu
           `select (seq_tup_read + idx_tup_fetch)::int as n from pg_stat_user_tables where relname = 'runs'`,
         )
       )[0]?.n ?? 0;
-    // Each connection tells what it read when it has been idle for a moment, or is asked.
+    // A connection reports its statistics after it has been idle for a moment, or on request.
     const settled = async () => {
       let before = -1;
       for (let now = await read(); now !== before; now = await read()) {
@@ -754,20 +760,20 @@ test('10,000 held runs are no work for the sweeps, and their line moves on as qu
   };
   expect(
     await rowsRead(async () => {
-      for (let beat = 0; beat < 20; beat += 1) {
+      for (let sweep = 0; sweep < 20; sweep += 1) {
         expect(await repairRuns(db)).toEqual([]);
         await db.system((tx) => wakeStalledConcurrencyQueues(tx));
-        expect([...told]).toEqual([]);
+        expect([...notified]).toEqual([]);
       }
     }),
-    // Far from 20 times the 10,000; PostgreSQL may look through some pages for itself meanwhile.
+    // 20 scans of all rows would read 200,000. PostgreSQL itself can read some pages meanwhile.
   ).toBeLessThan(2_000);
   const read = await rowsRead(async () => {
     worker.release(first as string);
     await worker.done.get(first as string);
   });
-  expect(await woken()).toEqual([second]);
-  // Far from the 10,000; PostgreSQL may look through a page or two for itself meanwhile.
+  expect(await takeWoken()).toEqual([second]);
+  // A scan of all rows would read 10,000. PostgreSQL itself can read a few pages meanwhile.
   expect(read).toBeLessThan(1_000);
   worker.release(second as string);
 });
