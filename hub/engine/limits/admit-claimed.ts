@@ -4,7 +4,7 @@ import type { ClaimedRun } from '../runs/store.ts';
 import { admitClaimedRun } from './admission.ts';
 
 /**
- * Starts a claimed run. If the limits of its workflow or the policy of its workspace do not allow it, the run waits in its concurrency
+ * Starts a claimed run if the limits of its workflow and the policy of its workspace allow it. Otherwise the run waits in its concurrency
  * queue without a holder.
  * @returns whether the run was started.
  * @throws LeaseLost when this process no longer holds the run.

@@ -4,8 +4,8 @@ import type { RunClaim } from '../runs/store.ts';
 /** Maximum number of runs that one transaction frees. */
 export const repairBatch = 500;
 /**
- * Frees a run whose process was lost, as SQL. The run is due immediately the first time. Each further time in a row, it is due after
- * an increasing delay of 5 to 60 s, so that a run that crashes its workers leaves time for other runs.
+ * Frees a run whose process was lost, as SQL. The run is due immediately the first time. Each further time in a row, an increasing
+ * delay of 5 to 60 s applies. A run that crashes its workers thus leaves time for other runs.
  */
 const freedText = `holder_id = NULL, wake_count = wake_count + 1, lost_leases = lost_leases + 1,
   wake_at = now() + make_interval(secs => CASE WHEN lost_leases > 0 THEN least(60, 5 * power(3, least(lost_leases, 4) - 1)) ELSE 0 END)`;

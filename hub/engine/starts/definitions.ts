@@ -46,9 +46,9 @@ export const isGated = `(w.limits IS NOT NULL OR coalesce(w.trigger->'schedule'-
 export const workspaceStamp = `concat_ws(' ', t.xmin, coalesce(p.xmin::text, '-'))`;
 
 /**
- * Identifies the current state of the definition. It consists of the transactions that last wrote the rows of the workflow, the
- * workspace and the policy (`xmin`), and of the number of workflows with the same webhook token. Every change of a row changes the
- * stamp, so caches need no notification.
+ * Identifies the current state of the definition. The stamp contains the transactions that last wrote the rows of the workflow, the
+ * workspace and the policy (`xmin`). It also contains the number of workflows with the same webhook token. Every change of a row
+ * changes the stamp, so caches need no notification.
  */
 export const definitionStamp = `concat_ws(' ', w.xmin, ${workspaceStamp}, CASE WHEN w.webhook_token_hash IS NOT NULL THEN
   (SELECT count(*) FROM workflows o WHERE o.tenant_id = w.tenant_id AND o.webhook_token_hash = w.webhook_token_hash AND o.deleted_at IS NULL) END)`;

@@ -17,8 +17,8 @@ export type IntakeRun = Omit<
 };
 
 /**
- * Accepts concurrent starts of a workspace with one statement and one commit. If the worker of this process has capacity for a
- * run, the process holds the run from the start, unless a limit or policy can delay it. All other runs are queued.
+ * Accepts concurrent starts of a workspace with one statement and one commit. This process holds a run from the start if its worker has
+ * capacity and no limit or policy can delay the run. All other runs are queued.
  */
 export class RunIntake {
   readonly #batches: Batches<PreparedRun, AcceptedRun | null>;
