@@ -256,7 +256,7 @@ describe('a large result that a run waited for', () => {
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 
-  test('that finds no memory fails its step, and a retry repeats neither child run nor command', async () => {
+  test('fails its step if no memory is free, and a retry repeats neither child run nor command', async () => {
     const retry = { maxAttempts: 3, backoffSeconds: 1, factor: 1 };
     for (const step of [await spawnStep(), ping]) {
       const runId = await accept([{ ...step, retry }]);
@@ -269,7 +269,7 @@ describe('a large result that a run waited for', () => {
     }
   });
 
-  test('that finds no memory is read by the next attempt of its agent', async () => {
+  test('is read by the next attempt of its agent if no memory is free', async () => {
     const retry = { maxAttempts: 3, backoffSeconds: 1, factor: 1 };
     const runId = await accept([{ ...agentStep, retry }]);
     await engineOf(newMemory(), [toolCall(spawn.id, { workflowId: await addLargeChild() })]).execute(runId);
@@ -287,7 +287,7 @@ describe('a large result that a run waited for', () => {
   });
 });
 
-test('a child run that has not ended in the time that is left to its agent fails the call, and the agent continues', async () => {
+test('a child run that does not end in the remaining time of its agent fails the call, and the agent continues', async () => {
   const runId = await accept([{ ...agentStep, timeoutSeconds: 60 }]);
   await engineOf(newMemory(), [toolCall(spawn.id, { workflowId: await addLargeChild() })]).execute(runId);
   await wake(runId);

@@ -115,7 +115,7 @@ test.each([
   ['keyed', 'succeeded', 2],
   ['pure', 'succeeded', 2],
 ] as const)(
-  'after a death in a step whose effect is %s the run %s, and the skill was called %i times',
+  'after a crash in a step whose effect is %s the run %s, and the skill was called %i times',
   async (effect, status, calls) => {
     const keys: string[] = [];
     const reached = Promise.withResolvers<void>();
@@ -150,7 +150,7 @@ test.each([
   },
 );
 
-test('all tries of a step have one idempotency key, also after a crash, and each try has its own row in the effects ledger', async () => {
+test('all attempts of a step have the same idempotency key, also after a crash, and each attempt has its own row in the effects ledger', async () => {
   const keys: string[] = [];
   const reached = Promise.withResolvers<void>();
   const skill = defineSkill({
@@ -194,7 +194,7 @@ test('all tries of a step have one idempotency key, also after a crash, and each
   ]);
 });
 
-test('a worker that dies before a call reached out leaves no doubt about it', async () => {
+test('a call of a worker that crashes before the intent is written is made by the next worker', async () => {
   const reached = Promise.withResolvers<void>();
   let looks = 0;
   let calls = 0;
@@ -229,7 +229,7 @@ test('a worker that dies before a call reached out leaves no doubt about it', as
   ]);
 });
 
-test('a call that may have reached out before it failed unexpectedly is not repeated by itself', async () => {
+test('a once call that fails unexpectedly after its intent is not repeated automatically', async () => {
   let calls = 0;
   const skill = defineSkill({
     id: 'test.broken',
@@ -251,7 +251,7 @@ test('a call that may have reached out before it failed unexpectedly is not repe
   expect(calls).toBe(1);
 });
 
-test('a run that kills its workers again and again is ended, alone', async () => {
+test('a run that crashes its workers repeatedly fails, and other runs continue', async () => {
   const skill = defineSkill({
     id: 'test.poison',
     title: '',
@@ -281,7 +281,7 @@ test('a run that kills its workers again and again is ended, alone', async () =>
   expect(await stateOf(runId)).toMatchObject({ status: 'failed', error: { code: 'worker_lost' } });
 });
 
-test('a due run is found whatever became of its wake-up, and one that is leased, not due or ended is not', async () => {
+test('a due run is found without its wake-up, and a run that is held, not due or ended is not found', async () => {
   const skill = defineSkill({
     id: 'test.simple',
     title: '',
@@ -313,7 +313,7 @@ test('a due run is found whatever became of its wake-up, and one that is leased,
   expect(await found()).toEqual([]);
 });
 
-test('of each workspace the runs that waited longest are claimed, and each process gets others', async () => {
+test('a claim takes the runs of each workspace that waited longest, and two processes never claim the same run', async () => {
   const tenants = Array.from({ length: 3 }, () => newId());
   for (const id of tenants) {
     await database.query('insert into tenants (id, name, entitlements) values ($1::uuid, $1::text, $2)', [id, '{}']);
@@ -341,7 +341,7 @@ test('of each workspace the runs that waited longest are claimed, and each proce
   await database.query('delete from runs where tenant_id = any($1)', [tenants]);
 });
 
-test('a claim after a wake-up skips runs that have been due for long, which the list finds', async () => {
+test('a claim after a wake-up skips runs that have been due for more than a minute, and the list finds them', async () => {
   await database.query('update runs set wake_at = null');
   const [old, recent] = [await accept('test.none'), await accept('test.none')];
   await database.query("update runs set wake_at = now() - interval '2 minutes' where id = $1", [old]);
@@ -354,15 +354,15 @@ test('a claim after a wake-up skips runs that have been due for long, which the 
 });
 
 test('the release of a run wakes workers if it becomes due within a second', async () => {
-  const told: string[] = [];
-  db.onDue((tenantIds) => told.push(...tenantIds));
+  const woken: string[] = [];
+  db.onDue((tenantIds) => woken.push(...tenantIds));
   for (const seconds of [0.2, 60]) {
     const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
-    told.splice(0);
+    woken.splice(0);
     await db.workspace(tenantId, (tx) =>
       releaseRun(tx, { runId: claimed.id, fence: claimed.fence }, tenantId, seconds),
     );
-    expect(told).toEqual(seconds < 1 ? [tenantId] : []);
+    expect(woken).toEqual(seconds < 1 ? [tenantId] : []);
   }
 });
 
@@ -386,7 +386,7 @@ test('the execution of a run publishes no event to other processes', async () =>
   expect(published).toEqual([]);
 });
 
-test('a claim tells when the next run becomes due', async () => {
+test('a claim returns when the next run becomes due', async () => {
   const runId = await accept('test.none');
   await database.query("update runs set wake_at = case when id = $1 then now() + interval '30 seconds' end", [runId]);
   const [{ runs, hasMore, nextInMs }] = (await claimDueRuns(
@@ -439,7 +439,7 @@ test.each([
       db.workspace(tenantId, (tx) => releaseRun(tx, { runId: claimed.id, fence: claimed.fence }, tenantId, 60)),
   ],
 ] as const)(
-  'a process that looks late does not hold a run again that %s, whether or not its lease had ended before',
+  'a process that checks its runs late does not hold a run again that %s, with or without an ended lease',
   async (_how, letGo) => {
     for (const wasLost of [false, true]) {
       const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
@@ -455,7 +455,7 @@ test.each([
   },
 );
 
-test('a process holds a run that it has claimed and that has not begun', async () => {
+test('a process holds a claimed run that has not started', async () => {
   const runId = await accept('test.none');
   await database.query(
     `update workflows set limits = '{"maxConcurrentRuns":1,"onLimit":"queue"}' where id = (select workflow_id from runs where id = $1)`,
@@ -466,7 +466,7 @@ test('a process holds a run that it has claimed and that has not begun', async (
   expect(await isHeld(claimed)).toBe(true);
 });
 
-test('a run that lost any number of workers is freed again', async () => {
+test('a run is freed again after any number of lost workers', async () => {
   const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
   await database.query('update runs set lost_leases = 10000 where id = $1', [claimed.id]);
   await loseWorkerOf(database, claimed.id);
@@ -474,7 +474,7 @@ test('a run that lost any number of workers is freed again', async () => {
   expect(await stateOf(claimed.id)).toMatchObject({ holder_id: null, lost_leases: 10_001 });
 });
 
-test('a process whose lease had ended holds a run again that no other process has taken', async () => {
+test('a process whose lease had ended holds a run again that no other process has claimed', async () => {
   const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
   await loseWorkerOf(database, claimed.id);
   await repairRuns(db);
@@ -502,7 +502,7 @@ test.each([
   expect(await stateOf(runId)).toMatchObject({ status, error: status === 'failed' ? { code: 'internal' } : null });
 });
 
-test('a locked run keeps no other run from being claimed, and is reported', async () => {
+test('a locked run does not delay claims of other runs, and is reported', async () => {
   await database.query('update runs set wake_at = null');
   const runIds = await Promise.all(Array.from({ length: 4 }, () => accept('test.none')));
   const [locked = '', cancelled = '', ...others] = runIds;
@@ -562,7 +562,7 @@ test('large steps are read once for all runs of their version, and not with the 
   expect(read).toEqual(['read_large_steps']);
 });
 
-test('a claim whose commit was lost with the server gives its fence to no later holder', async () => {
+test('the fence token of a claim that a crash of the database undid is never used again', async () => {
   const runId = await accept('test.none');
   // What the server has after a crash: the row as it was before the claim.
   const lose = () =>
@@ -577,7 +577,7 @@ test('a claim whose commit was lost with the server gives its fence to no later 
   expect([await isHeld(first), await isHeld(second)]).toEqual([false, true]);
 });
 
-test('a once call is made by one worker only, also where two believe that they hold its run, and keeps no other run from its call', async () => {
+test('a once call is made by one worker only, even if two workers believe that they hold the run, and does not delay other runs', async () => {
   const calls: string[] = [];
   const arrived = Promise.withResolvers<void>();
   let lookUps = 0;
@@ -604,12 +604,15 @@ test('a once call is made by one worker only, also where two believe that they h
   });
   const isOver = Promise.withResolvers<void>();
   const [contested, other] = [await accept(skill.id), await accept(skill.id)];
-  const [held, free] = (await Promise.all([claimRun(db, contested), claimRun(db, other)])) as [ClaimedRun, ClaimedRun];
+  const [locked, free] = (await Promise.all([claimRun(db, contested), claimRun(db, other)])) as [
+    ClaimedRun,
+    ClaimedRun,
+  ];
   const [first, second] = [engineWith(skill), engineWith(skill)];
   const since = () => ({ held_since: Number.POSITIVE_INFINITY });
   await Promise.all([
-    first.execute({ ...held, ...since() }, never).finally(isOver.resolve),
-    second.execute({ ...held, ...since() }, never).finally(isOver.resolve),
+    first.execute({ ...locked, ...since() }, never).finally(isOver.resolve),
+    second.execute({ ...locked, ...since() }, never).finally(isOver.resolve),
     second.execute({ ...free, ...since() }, never),
   ]);
   expect(calls.toSorted()).toEqual([contested, other].toSorted());
@@ -620,7 +623,7 @@ test.each([
   ['an intent', null, 'The worker died while test.found was under way'],
   ['a receipt', new Date(), 'test.found was carried out for this call before'],
 ])(
-  'a once call of which %s is there that another worker wrote is not made, and its step ends as outcome_unknown',
+  'a once call with %s of another worker is not made, and its step fails with outcome_unknown',
   async (_what, receiptAt, reason) => {
     let calls = 0;
     const skill = defineSkill({
@@ -650,7 +653,7 @@ test.each([
   },
 );
 
-test('a call that goes out has its intent committed before, for which it holds no place, and its receipt before a slow step after it is done', async () => {
+test('the intent of a call is committed before the call, without a slot, and its receipt before a slow next step ends', async () => {
   const gate = Promise.withResolvers<void>();
   const intents = () =>
     database.query<{ done: boolean }>('select receipt_at is not null as done from effects where run_id = $1', [runId]);

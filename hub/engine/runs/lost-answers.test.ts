@@ -147,7 +147,7 @@ const statusOf = async (runId: string) =>
   (await database.query<{ status: string }>('select status from runs where id = $1', [runId]))[0]?.status;
 
 test.each(['write_intents', 'advance_all_runs'])(
-  'a run whose connection breaks after a commit with %s, and before the word of it, has each line once and calls out once',
+  'a run whose connection breaks after a commit with %s and before its acknowledgement has each log line once and makes its call once',
   async (statement) => {
     let calls = 0;
     const calling = defineSkill({
@@ -187,7 +187,7 @@ test('callers that wait for a run whose connection breaks after the commit of it
   expect([broke(), await statusOf(runId), woken.length]).toEqual([true, 'succeeded', 1]);
 });
 
-test('a command that was leased to a poll as its run let go, and of which nobody heard, waits for its device again, which is told', async () => {
+test('a command that was leased to a poll in a commit whose acknowledgement was lost waits for its device again, and the device is notified', async () => {
   const nodeId = newId();
   await database.query(
     `insert into nodes (id, tenant_id, name, allow_system, allow_browser, paired_at, last_seen_at, online) values ($1, $2, 'n', false, false, now(), now(), true)`,
@@ -214,17 +214,17 @@ test('a command that was leased to a poll as its run let go, and of which nobody
   );
   poll.isWaiting = true;
   commands.waitingPolls.add(poll);
-  let told = 0;
-  using _told = events.subscribe(`node:${nodeId}`, () => void (told += 1));
+  let notified = 0;
+  using _notified = events.subscribe(`node:${nodeId}`, () => void (notified += 1));
   await executeRun(engineOn(breaking, nodeSkills(), { nodes: nodePort(commands, 15) }), db, runId, never);
-  expect([broke(), poll.isReserved, delivered, told]).toEqual([true, true, [], 1]);
+  expect([broke(), poll.isReserved, delivered, notified]).toEqual([true, true, [], 1]);
   expect(
     await database.query('select status, lease_expires_at as lease from node_commands where run_id = $1', [runId]),
   ).toEqual([{ status: 'pending', lease: null }]);
   expect(await statusOf(runId)).toBe('running');
 });
 
-test('a tool result of an agent is written once when the connection breaks while its commit is under way', async () => {
+test('a tool result of an agent is written once if the connection breaks during its commit', async () => {
   const runId = await accept([{ type: 'agent', prompt: 'go', maxTurns: 5, toolProfileId: newId() }]);
   const { db: breaking, broke, settled } = breakingWithin('insert_logs');
   let turns = 0;

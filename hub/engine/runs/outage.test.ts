@@ -123,7 +123,7 @@ const blockedBy = async (table: string) =>
 const blockedWrites = () => blockedBy('run_steps');
 
 test.each(['pure', 'keyed', 'once'] as const)(
-  'what became of a step whose effect is %s is written once the database takes it, and the step is not done again',
+  'the outcome of a step whose effect is %s is written when the database is available again, and the step is not repeated',
   async (effect) => {
     let calls = 0;
     const reached = Promise.withResolvers<void>();
@@ -173,7 +173,7 @@ test.each(['pure', 'keyed', 'once'] as const)(
   },
 );
 
-test('an outcome is dropped when somebody else has taken the run meanwhile', async () => {
+test('an outcome is discarded if another worker has claimed the run', async () => {
   const reached = Promise.withResolvers<void>();
   const go = Promise.withResolvers<void>();
   const skill = defineSkill({
@@ -206,7 +206,7 @@ test('an outcome is dropped when somebody else has taken the run meanwhile', asy
 });
 
 test.each(['pure', 'keyed', 'once'] as const)(
-  'a run whose written steps are undone by a crash of the database goes on from the first of them, before a step whose effect is %s',
+  'a run whose written steps a crash of the database undid continues at the first of them, before a step whose effect is %s',
   async (effect) => {
     const calls: string[] = [];
     const paused = Promise.withResolvers<void>();
@@ -282,7 +282,7 @@ test.each(['pure', 'keyed', 'once'] as const)(
   },
 );
 
-test('what a skill writes with its step fails the step by name, at once and with nothing of it written', async () => {
+test('a skill whose rows cannot be stored fails its step immediately, and nothing of it is written', async () => {
   const skill = defineSkill({
     ...facts,
     id: 'test.full',
@@ -305,7 +305,7 @@ test('what a skill writes with its step fails the step by name, at once and with
   expect(await database.query('SELECT context FROM runs WHERE id = $1', [runId])).toEqual([{ context: null }]);
 });
 
-test('a run that is woken between its look and its wait goes on at once', async () => {
+test('a run that is woken between its check and its wait continues immediately', async () => {
   const skill: Skill = { ...facts, kind: 'spawn', id: 'test.spawn', input: z.object({ workflowId: z.string() }) };
   const childId = await accept([{ type: 'log', message: 'x' }]);
   const startChild: EngineDependencies['startChild'] = async () => ({ runId: childId });
@@ -333,8 +333,8 @@ test('a run that is woken between its look and its wait goes on at once', async 
       };
     },
   });
-  const told: string[] = [];
-  db.onDue((tenantIds) => told.push(...tenantIds));
+  const woken: string[] = [];
+  db.onDue((tenantIds) => woken.push(...tenantIds));
   await executeRun(
     engineWith(skill, {
       startChild,
@@ -345,12 +345,12 @@ test('a run that is woken between its look and its wait goes on at once', async 
     never,
   );
   expect(hasLooked).toBe(true);
-  expect(told).toEqual([tenantId, tenantId]);
+  expect(woken).toEqual([tenantId, tenantId]);
   await executeRun(engineWith(skill, { startChild }), db, runId, never);
   expect(await stateOf(runId)).toMatchObject({ status: 'succeeded' });
 });
 
-test('leases are ended only by a process that reached the database for as long as others need to renew theirs', () => {
+test('leases are ended only by a process that has reached the database for as long as other processes need to renew theirs', () => {
   let now = 0;
   const watch = new LeaseWatch({ monotonic: () => now, wall: () => now });
   expect(watch.mayEnd()).toBe(false);
@@ -434,7 +434,7 @@ async function channelTo(answer: (response: ServerResponse) => void) {
 const effectsOf = (runId: string) =>
   database.query('SELECT receipt_at IS NOT NULL AS done FROM effects WHERE run_id = $1', [runId]);
 
-test('a message whose channel can not be looked up is in no doubt, and is sent once the database answers', async () => {
+test('a message whose channel cannot be read is sent when the database is available again', async () => {
   const { skill, step, calls } = await channelTo((response) => response.end('{}'));
   const runId = await accept([step]);
   const unlock = await lockTable('channels', 'ACCESS EXCLUSIVE');
@@ -450,7 +450,7 @@ test('a message whose channel can not be looked up is in no doubt, and is sent o
   expect(await effectsOf(runId)).toEqual([{ done: true }]);
 });
 
-test('a message that its receiver refused is known to be refused, though the database was away when it was to be told', async () => {
+test('a message that its receiver refused is recorded as refused after an outage of the database', async () => {
   const reached = Promise.withResolvers<ServerResponse>();
   const { skill, step, calls } = await channelTo(reached.resolve);
   const runId = await accept([step]);

@@ -90,7 +90,7 @@ const wake = (runId: string) =>
   database.query('update runs set wake_at = now(), holder_id = null where id = $1', [runId]);
 
 describe('the outputs of a run', () => {
-  test('take up so much and no more: the step that would exceed it fails and names the limit', async () => {
+  test('have a limit: the step that would exceed it fails and names the limit', async () => {
     const runId = await accept(
       Array.from({ length: 20 }, (_unused, index) => ({ id: `s${index}`, input: { kib: 4000 } })),
     );
@@ -101,14 +101,14 @@ describe('the outputs of a run', () => {
     );
     expect(run).toMatchObject({ status: 'failed', error: { code: 'run_outputs_too_large', stepIndex: 8 } });
     expect(run?.error.message).toContain(String(maxRunOutputBytes));
-    const [kept] = await database.query<{ steps: number; fits: boolean; told: boolean }>(
-      "select count(*)::int as steps, sum(output_bytes) <= $2::bigint as fits, sum(output_bytes) > 30000000 as told from run_steps where run_id = $1 and status = 'succeeded'",
+    const [kept] = await database.query<{ steps: number; fits: boolean; large: boolean }>(
+      "select count(*)::int as steps, sum(output_bytes) <= $2::bigint as fits, sum(output_bytes) > 30000000 as large from run_steps where run_id = $1 and status = 'succeeded'",
       [runId, maxRunOutputBytes],
     );
-    expect(kept).toEqual({ steps: 8, fits: true, told: true });
+    expect(kept).toEqual({ steps: 8, fits: true, large: true });
   });
 
-  test('count what a run took before it waited too', async () => {
+  test('count those from before a wait', async () => {
     const runId = await accept([
       ...Array.from({ length: 7 }, () => ({ input: { kib: 4000 } })),
       { delaySeconds: 3600, input: { kib: 4000 } },
@@ -126,7 +126,7 @@ describe('the outputs of a run', () => {
     ).toMatchObject({ code: 'run_outputs_too_large', stepIndex: 8 });
   });
 
-  test('stay in the database at a claim; what the steps to come name is read, and renders as it was', async () => {
+  test('are not read with a claim; those that later steps name are read and render unchanged', async () => {
     seen.length = 0;
     const runId = await accept([
       { id: 'one', input: { kib: 2 } },
@@ -149,7 +149,7 @@ describe('the outputs of a run', () => {
     expect(seen).toEqual(['2 KiB succeeded 3 KiB', 'x'.repeat(2048)]);
   });
 
-  test('leave the process when they are large, and are read again, once there is memory, by the step that names them', async () => {
+  test('are dropped from memory if they are large, and the step that names them reads them when memory is free', async () => {
     seen.length = 0;
     const memory = new MemoryBudget({ limitBytes: 16 * 1024 * 1024, waitMs: 60_000 });
     const runId = await accept(
@@ -181,7 +181,7 @@ describe('the outputs of a run', () => {
     expect(await statusOf(runId)).toBe('succeeded');
   });
 
-  test('and large payloads are read by none but the steps that name them', async () => {
+  test('and large payloads are read only by the steps that name them', async () => {
     const payload = { p: 'p'.repeat(200_000) };
     const runId = await accept([{}, { input: { see: '{{payload.p}}' } }, {}], payload);
     const queries: string[] = [];
@@ -214,7 +214,7 @@ describe('the outputs of a run', () => {
     expect(await statusOf(runId)).toBe('succeeded');
   });
 
-  test('of the tools of an agent wait in the database, too, while there is no memory for them', async () => {
+  test('of the tools of an agent stay in the database while no memory is free', async () => {
     const memory = new MemoryBudget({ limitBytes: 16 * 1024 * 1024, waitMs: 60_000 });
     const runId = await accept([{ type: 'agent', prompt: 'make {{payload.p}}', toolProfileId: newId() }], {
       p: 'much',
@@ -275,7 +275,7 @@ describe('the outputs of a run', () => {
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 
-  test('of an agent that goes on are left in the database between two turns when another workspace has waited for memory', async () => {
+  test('of an agent stay in the database between two turns if another workspace waits for memory', async () => {
     const memory = new MemoryBudget({ limitBytes: 16 * 1024 * 1024, waitMs: 60_000, largestPart: 1 / 2 });
     const runId = await accept([{ type: 'agent', prompt: 'make', maxTurns: 50, toolProfileId: newId() }], {});
     using other = memory.open('other');
@@ -323,14 +323,14 @@ describe('the outputs of a run', () => {
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 
-  test('count by the heap that they use where that is much more than their length', () => {
+  test('count by their heap if that is much more than their length', () => {
     const text = 'x'.repeat(900_000);
     expect(outputBytesOf(text, null)).toBe(text.length + 2);
     const objects = Array.from({ length: 300_000 }, () => ({}));
     expect(outputBytesOf(objects, null)).toBeGreaterThan(6 * JSON.stringify(objects).length);
   });
 
-  test('are needed as far as a template names them, and no further', () => {
+  test('are read only as far as a template names them', () => {
     const steps = [
       { id: 'a' },
       { id: 'b' },
