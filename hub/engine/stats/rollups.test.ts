@@ -33,19 +33,19 @@ const addRuns = (tenantId: string, endedMinutesAgo: readonly number[]) =>
     [tenantId, endedMinutesAgo],
   );
 
-async function summedUp(tenantId: string): Promise<number> {
+async function countSucceeded(tenantId: string): Promise<number> {
   const { slices } = await db.read(tenantId, (tx) => readSlices(tx, tenantId, new Date(0), new Date(8e15)));
   return slices.reduce((sum, slice) => sum + slice.succeeded, 0);
 }
 
-test('a process whose clock is ahead sums up no slice that runs still end in', async () => {
+test('a process whose clock is ahead does not roll up the current slice', async () => {
   const tenantId = await workspaceWithRuns([0]);
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 });
   await rollUp(db);
-  expect(await summedUp(tenantId)).toBe(0);
+  expect(await countSucceeded(tenantId)).toBe(0);
 });
 
-test('a workspace whose runs cannot be summed up keeps no other workspace from its sums', async () => {
+test('a workspace whose rollup fails does not prevent the rollups of other workspaces', async () => {
   const broken = await workspaceWithRuns([20]);
   await database.query(
     `create function refuse_slice() returns trigger language plpgsql as $$ begin if new.tenant_id = '${broken}' then raise exception 'this slice cannot be written'; end if; return new; end $$`,
@@ -54,19 +54,19 @@ test('a workspace whose runs cannot be summed up keeps no other workspace from i
     'create trigger refuse_slice before insert on run_rollups for each row execute function refuse_slice()',
   );
   try {
-    const others = await Promise.all([[20], [20], [20], [20], [20]].map(workspaceWithRuns));
+    const healthy = await Promise.all([[20], [20], [20], [20], [20]].map(workspaceWithRuns));
     await expect(rollUp(db)).rejects.toThrow(broken);
-    expect(await Promise.all(others.map(summedUp))).toEqual([1, 1, 1, 1, 1]);
+    expect(await Promise.all(healthy.map(countSucceeded))).toEqual([1, 1, 1, 1, 1]);
   } finally {
     await database.query('drop function refuse_slice() cascade');
   }
   await rollUp(db);
-  expect(await summedUp(broken)).toBe(1);
+  expect(await countSucceeded(broken)).toBe(1);
 });
 
-test('more slices than one batch holds are summed up in one turn', async () => {
+test('one call rolls up more slices than fit in a batch', async () => {
   const tenantId = await workspaceWithRuns(Array.from({ length: 1_200 }, (_unused, index) => 10 + index * 5));
   expect(await rollUp(db)).toBe(1_200);
-  expect(await summedUp(tenantId)).toBe(1_200);
+  expect(await countSucceeded(tenantId)).toBe(1_200);
   expect(await rollUp(db)).toBe(0);
 });

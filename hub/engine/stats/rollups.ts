@@ -3,9 +3,9 @@ import { newTurn, runInTurns } from '../../platform/db/row-retention.ts';
 import { bucketSql } from './histogram.ts';
 import type { Histogram } from './histogram.ts';
 
-/** Length of a slice of time that is summed up once it is over, in seconds. */
+/** Length of a time slice, in seconds. A slice is rolled up after its end. */
 export const sliceSeconds = 300;
-/** A run whose end is written may be seen so much later by others, in seconds. */
+/** Delay between the end of a slice and its rollup, in seconds. The transaction that ends a run can commit later than `finished_at`. */
 const settleSeconds = 60;
 
 export interface SliceRow {
@@ -17,8 +17,8 @@ export interface SliceRow {
   run_histogram: Histogram;
 }
 
-/** How the runs of a workspace ended that finished from one instant to another, from the index of their ends. */
-const summarise = `
+/** Counts the runs of a workspace that ended in a period. Uses the index on `finished_at`. */
+const summaryStatement = `
   WITH ended AS (
     SELECT status, ${bucketSql('queued_at', 'started_at')} AS queue_bucket, ${bucketSql('started_at', 'finished_at')} AS run_bucket, started_at IS NOT NULL AS began
     FROM runs WHERE tenant_id = $1 AND finished_at >= $2 AND finished_at < $3
@@ -29,21 +29,24 @@ const summarise = `
     coalesce((SELECT jsonb_object_agg(queue_bucket, n) FROM (SELECT queue_bucket, count(*) AS n FROM ended WHERE began GROUP BY 1) q), '{}') AS queue_histogram,
     coalesce((SELECT jsonb_object_agg(run_bucket, n) FROM (SELECT run_bucket, count(*) AS n FROM ended WHERE began AND status <> 'cancelled' GROUP BY 1) r), '{}') AS run_histogram`;
 
-/** The runs that ended in a period too young to be summed up, or at its ragged beginning. */
+/** Summarises the runs that ended in a period, from the runs themselves. For periods that have no complete rolled-up slices. */
 export async function summarisePeriod(tx: Transaction, tenantId: string, from: Date, to: Date): Promise<SliceRow> {
-  const { rows } = await tx.query<SliceRow>('summarise_period', summarise, [tenantId, from, to]);
+  const { rows } = await tx.query<SliceRow>('summarise_period', summaryStatement, [tenantId, from, to]);
   return rows[0] as SliceRow;
 }
 
-/** Has sums and runs that go on after their end change the slices of a workspace one after the other, until the transaction ends. */
+/** Serializes changes to the slices of a workspace until the transaction ends: rollups, and runs that are reopened. */
 const lockSlices = `SELECT pg_advisory_xact_lock(hashtextextended('run rollups ' || $1::text, 0))`;
 
 const sliceOf = (column: string, seconds: string) =>
   `to_timestamp(floor(extract(epoch from ${column}) / ${seconds}) * ${seconds})`;
-const oneLess = (histogram: string, bucket: string) =>
+const decrementBucket = (histogram: string, bucket: string) =>
   `CASE WHEN (${histogram}->>${bucket})::int > 1 THEN jsonb_set(${histogram}, ARRAY[${bucket}], to_jsonb((${histogram}->>${bucket})::int - 1)) ELSE ${histogram} - ${bucket} END`;
 
-/** Takes the end of a run out of the slice that counted it, if one did: it goes on, and counts with its next end. Before its row says so; the caller holds its lock. */
+/**
+ * Removes the end of a run that is reopened from the slice that counts it, if there is one. The next end of the run is
+ * counted again. Call it before the row of the run changes, and lock the run first.
+ */
 export async function forgetEnd(tx: Transaction, tenantId: string, runId: string): Promise<void> {
   await tx.query('lock_slices', lockSlices, [tenantId]);
   await tx.query(
@@ -54,14 +57,14 @@ export async function forgetEnd(tx: Transaction, tenantId: string, runId: string
        FROM runs WHERE tenant_id = $1 AND id = $2 AND finished_at IS NOT NULL
      )
      UPDATE run_rollups u SET succeeded = greatest(0, succeeded - (status = 'succeeded')::int), failed = greatest(0, failed - (status = 'failed')::int), cancelled = greatest(0, cancelled - (status = 'cancelled')::int),
-       queue_histogram = CASE WHEN began THEN ${oneLess('queue_histogram', 'queue_bucket')} ELSE queue_histogram END,
-       run_histogram = CASE WHEN began AND status <> 'cancelled' THEN ${oneLess('run_histogram', 'run_bucket')} ELSE run_histogram END
+       queue_histogram = CASE WHEN began THEN ${decrementBucket('queue_histogram', 'queue_bucket')} ELSE queue_histogram END,
+       run_histogram = CASE WHEN began AND status <> 'cancelled' THEN ${decrementBucket('run_histogram', 'run_bucket')} ELSE run_histogram END
      FROM ended WHERE u.tenant_id = ended.tenant_id AND u.slice_at = ended.slice_at`,
     [tenantId, runId, sliceSeconds],
   );
 }
 
-/** The slices of a period that are summed up, and the end of the last of them. */
+/** The rolled-up slices of a period, and the end of the newest slice of the workspace. */
 export async function readSlices(
   tx: Transaction,
   tenantId: string,
@@ -84,14 +87,16 @@ export async function readSlices(
   return { slices: rows, through: last === null ? null : new Date(last.getTime() + sliceSeconds * 1000) };
 }
 
-/** Slices of one workspace that a batch sums up. */
+/** Slices of one workspace per batch. */
 const slicesPerBatch = 500;
 
 /**
- * Sums up the slices that are over, for every workspace in which a run ended since, and returns how many slices it wrote; part of the sweep.
- * A slice is written once: any process may try, the row decides; only `forgetEnd` changes it. Empty slices have no row, except the last one, which
- * records how far the sums go. All times are the database's: the clock of a process may be wrong.
- * @throws AggregateError with the failures of single workspaces, after the others are summed up; DatabaseOutage.
+ * Rolls up the slices that have ended, for each workspace with runs that ended since its last rollup. Returns the number of slices
+ * written. Part of the sweep.
+ *
+ * Any process can roll up. The first inserted row of a slice counts, and only `forgetEnd` changes it. A slice in which no run ended
+ * has no row. All times are by the clock of the database, because the clock of a process can be wrong.
+ * @throws AggregateError with the failures of single workspaces, after the other workspaces are rolled up; DatabaseOutage.
  */
 export async function rollUp(db: Database, stopping?: AbortSignal): Promise<number> {
   const tenants = await db.systemStatement<{ tenant_id: string; from_at: Date; until: Date }>(
@@ -110,7 +115,7 @@ export async function rollUp(db: Database, stopping?: AbortSignal): Promise<numb
     return {
       name: tenantId,
       runBatch: async () => {
-        const slices = await sumUp(db, tenantId, fromAt, until);
+        const slices = await writeSlices(db, tenantId, fromAt, until);
         written += slices.length;
         fromAt = new Date((slices.at(-1) ?? fromAt).getTime() + sliceSeconds * 1000);
         return slices.length === slicesPerBatch;
@@ -121,8 +126,8 @@ export async function rollUp(db: Database, stopping?: AbortSignal): Promise<numb
   return written;
 }
 
-/** Writes the sums of the first slices of a period in which runs ended, oldest first, and returns when those slices begin. */
-async function sumUp(db: Database, tenantId: string, from: Date, until: Date): Promise<Date[]> {
+/** Writes the first slices of a period in which runs ended, oldest first. Returns the start times of these slices. */
+async function writeSlices(db: Database, tenantId: string, from: Date, until: Date): Promise<Date[]> {
   const { rows } = await db.workspace(
     tenantId,
     (tx) =>
