@@ -4,13 +4,13 @@ import type { JsonValue } from '../../shared/json.ts';
 import { TemplateError } from '../../shared/template.ts';
 import type { RunFailure } from './schema.ts';
 
-/** Why a step failed, and whether a further try could help. */
+/** Why a step failed, and whether a retry can succeed. */
 export class StepFailure extends Error {
   readonly code: string;
   readonly retryable: boolean;
-  /** How long the other side asks to be left alone, in seconds. */
+  /** Delay that the remote service requests before a retry, in seconds. */
   readonly retryAfterSeconds: number | undefined;
-  /** What the step put out although it failed; null when there is nothing to keep. */
+  /** Output of the step despite the failure. Null if there is none. */
   readonly output: JsonValue;
 
   constructor(
@@ -31,7 +31,7 @@ export class StepFailure extends Error {
   }
 }
 
-/** Another worker, a cancel or a shutdown took the run: this worker must write nothing more. */
+/** Another worker, a cancellation or a shutdown ended the lease of this worker on the run. This worker must not write to the run any more. */
 export class LeaseLost extends Error {
   constructor(reason: string) {
     super(reason);
@@ -39,7 +39,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** Codes of a node's failed command that a further try may mend; every other one is final. */
+/** Error codes of node commands after which a retry can succeed. All other codes are final. */
 const retryableCommandCodes = new Set([
   'timeout',
   'node_offline',
@@ -54,7 +54,7 @@ const retryableCommandCodes = new Set([
 
 /**
  * The failure of a step whose node command failed.
- * @param acts whether the command changes something on its node. If it does and was ended after it began, only a person may repeat it.
+ * @param acts whether the command changes something on its node. If such a command was interrupted, only a user can repeat it.
  */
 export function commandFailure(
   error: { code: string; message: string } | null,
@@ -66,11 +66,11 @@ export function commandFailure(
   return new StepFailure(code, message, { retryable, output });
 }
 
-/** Whether a call may have had a part of its effect, so that only a person may repeat it. */
+/** Whether a call could have had a part of its effect. Only a user can repeat such a call. */
 export const isInDoubt = ({ code, retryable }: StepFailure) =>
   code === 'outcome_unknown' || (code === 'interrupted' && !retryable);
 
-/** The failure that an error out of a step amounts to; an error of ours that nobody foresaw keeps its text to itself. */
+/** Converts an error of a step to a failure. The message of an unexpected error is not disclosed. */
 export function toStepFailure(error: unknown): StepFailure {
   if (error instanceof StepFailure) return error;
   if (error instanceof TemplateError)

@@ -8,7 +8,7 @@ import type { NodeSelection } from '../../shared/node-selection.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import type { InferenceAnswer, InferenceRequest } from '../platform/inference/inference.ts';
 
-/** What the engine needs of products: it knows none of them, and whoever puts the hub together gives it theirs. */
+/** Interfaces that the engine needs and products implement. The engine imports no product; `hub/app.ts` connects them. */
 
 export interface NewApproval {
   tenantId: string;
@@ -19,13 +19,13 @@ export interface NewApproval {
   title: string;
   message: string;
   request: JsonObject;
-  /** SHA-256, in hex, of what the approval binds. */
+  /** SHA-256 of the content that the approval is bound to, in hex. */
   requestHash: string;
   onTimeout: 'reject' | 'approve';
   expiresInSeconds: number | undefined;
-  /** Which call of an agent's tools it belongs to; 0 for the step itself. */
+  /** Number of the tool call in an agent step. 0 for the step itself. */
   call: number;
-  /** Email addresses of those who alone may decide; those of the policy when empty. */
+  /** Email addresses of the only users who can decide. If empty, the default approvers of the policy. */
   approvers: string[];
   required: number;
   escalateAfterSeconds: number | undefined;
@@ -40,7 +40,7 @@ export interface Approval {
   request: JsonObject;
   requestHash: string;
   approvers: string[];
-  /** Whether the policy named the approvers. */
+  /** Whether the approvers are the defaults of the policy. */
   usesDefaultApprovers: boolean;
   required: number;
   decidedBy: string | null;
@@ -50,11 +50,11 @@ export interface Approval {
 }
 
 export interface ApprovalPort {
-  /** Writes the approval that a step waits for, once for each try of each call of the step; answers its id. */
+  /** Inserts the approval that a step waits for, once per attempt and call of the step. Returns its id. */
   create(tx: Transaction, approval: NewApproval): Promise<string>;
-  /** The approval of one try of a step, or of one call in it, if it was asked for. */
+  /** The approval of one attempt of a step, or of one call in it. Null if none was requested. */
   find(tx: Transaction, runId: string, stepIndex: number, attempt: number, call: number): Promise<Approval | null>;
-  /** An approval that a run got for exactly this request at an earlier try of the same call. */
+  /** An approval for exactly this request in any attempt of the same call of the run. */
   findApproved(
     tx: Transaction,
     runId: string,
@@ -64,25 +64,25 @@ export interface ApprovalPort {
   ): Promise<Approval | null>;
 }
 
-/** A command for a node, as a step sends it. */
+/** A command that a step sends to a node. */
 export interface CommandRequest {
-  /** Its id, unless this try of the call sent one before. */
+  /** Id of the command, unless this attempt of the call sent a command before. */
   id: string;
   tenantId: string;
   nodeId: string;
   runId: string;
   stepIndex: number;
   attempt: number;
-  /** Which call of an agent's tools it is; 0 for the step itself. */
+  /** Number of the tool call in an agent step. 0 for the step itself. */
   call: number;
   command: CommandDefinition;
   input: JsonObject;
-  /** How long it may wait for the device. */
+  /** How long the command waits for the device, in milliseconds. */
   waitMs: number;
-  /** When the step's own time is over; null without a limit. The node must have ended the command by then, or later by the time of the owner's prompt. */
+  /** Time until the step times out, in seconds. Null for no limit. The time for the owner to answer a prompt is added to it. */
   deadlineInSeconds: number | null;
   approval: { id: string; requestHash: string; approvedBy: string; approvedAt: string } | null;
-  /** What only the step knows of the command's origin; its run says the rest. */
+  /** The part of the origin of the command that the run does not contain. */
   origin: {
     step: { index: number; name: string | null };
     approvedBy: CommandOrigin['approvedBy'] | null;
@@ -93,7 +93,7 @@ export interface CommandRequest {
 export interface CommandOutcome {
   status: 'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn';
   output: JsonValue | null;
-  /** Length of an output that was left out, as JSON, in bytes; null or missing otherwise. */
+  /** Length of an output that was omitted, as JSON, in bytes. Null or missing if no output was omitted. */
   omittedBytes?: number | null;
   error: { code: string; message: string } | null;
   type: string;
@@ -105,7 +105,7 @@ export interface CommandOutcome {
 
 export interface SelectionRequest {
   tenantId: string;
-  /** A run keeps the node that it got by a tag; null outside a run. */
+  /** The run that selects the node. A run keeps the node that was selected by tag. Null outside a run. */
   runId: string | null;
   command: CommandDefinition;
   selection: NodeSelection;
@@ -114,71 +114,71 @@ export interface SelectionRequest {
 export interface NodePort {
   /** The id of the node that an input selects. @throws AppError `not_found` that lists the existing names or tags. */
   select(tx: Transaction, request: SelectionRequest): Promise<string>;
-  /** @throws AppError when the node cannot be sent this command. */
+  /** @throws AppError if the command cannot be sent to the node. */
   assertUsable(tx: Transaction, tenantId: string, nodeId: string, command: CommandDefinition): Promise<void>;
   /**
-   * Writes a command, which the commit delivers, unless this attempt of the call wrote one before. Returns its id.
-   * @throws AppError when the node cannot be sent it.
+   * Inserts a command, unless this attempt of the call inserted one before. The commit delivers the command. Returns its id.
+   * @throws AppError if the command cannot be sent to the node.
    */
   dispatch(tx: Transaction, request: CommandRequest): Promise<string>;
   /**
-   * Writes a command without waiting for the result of any statement. The transaction fails with an error for
-   * `isAssertionFailed` when the node cannot be sent it or this attempt of the call wrote one before.
+   * Inserts a command without waiting for the result of any statement. The transaction fails with an error for
+   * `isAssertionFailed` in two cases: the command cannot be sent to the node, or this attempt of the call inserted one before.
    */
   dispatchPipelined(tx: Transaction, request: CommandRequest): Promise<void>;
   /**
-   * Makes a command pending again that was leased for a waiting poll but not delivered to it. The commit wakes the polls
-   * of the node.
+   * Returns a command to the state `pending` if it was leased for a waiting poll but not delivered. The commit wakes the
+   * polls of the node.
    */
   takeBack(tx: Transaction, nodeId: string, commandId: string): Promise<void>;
-  /** How a command stands. An output of more than `maxOutputBytes` as JSON is left out. */
+  /** The state and result of a command. An output of more than `maxOutputBytes`, as JSON, is omitted. */
   readOutcome(tenantId: string, commandId: string, maxOutputBytes: number): Promise<CommandOutcome | null>;
   /**
-   * The newest command of this type that a step sent in this or an earlier attempt of its flow, that reached its node, and that ended without success after it
-   * began or may have begun; null without one.
+   * Finds the newest unsuccessful command of a step and type, over all attempts of its flow, that could have started on its
+   * node. Null if there is none.
    */
   findEarlier(
     tx: Transaction,
     step: { runId: string; stepIndex: number; type: string },
   ): Promise<{ code: string; handedOutAt: Date } | null>;
-  /** What a person would read of a node's answer. */
+  /** The text of a command output, for users. */
   textOf(output: JsonValue): string;
 }
 
 export interface ModelRequest extends Omit<InferenceRequest, 'signal'> {
   tenantId: string;
-  /** Id of a model of the workspace that is tried first. */
+  /** Id of the model of the workspace that is called first. */
   preferredModel?: string | null | undefined;
   signal: AbortSignal;
 }
 
-/** One model that was asked for an answer, and what came of it. */
+/** One call of a model for an answer, and its outcome. */
 export interface ModelAttempt {
-  /** Its id among the models of the workspace; null for the hub's own. */
+  /** Id of the model in the workspace. Null for the model of the hub. */
   modelId: string | null;
-  /** As its provider names it. */
+  /** Name of the model at its provider. */
   model: string;
   ms: number;
-  /** A stable word: `answered`, `breaker_open`, `http_429`, `connect_refused`, `stalled_before_first_part` and the like. */
+  /** A stable code: `answered`, `breaker_open`, `http_429`, `connect_refused`, or `stalled_before_first_part`, for example. */
   outcome: string;
-  /** What the provider said about the key, the account or the model, without secrets; left out where it said nothing. */
+  /** Message of the provider about the key, the account or the model, without secrets. Missing if there is none. */
   detail?: string;
 }
 
 export interface ModelAnswer extends InferenceAnswer {
-  /** The model that answered, as its provider names it. */
+  /** The model that answered, by its name at the provider. */
   model: string;
   latencyMs: number;
-  /** Who last changed the models of the workspace that were called; none for the hub's own. */
+  /** Users and API keys that last changed the called models of the workspace. Empty for the model of the hub. */
   authors?: readonly string[];
-  /** In their order, the one that answered last. */
+  /** The calls in their order. The last one returned the answer. */
   attempts: ModelAttempt[];
 }
 
-/** A conversation that an agent step reads and adds to. */
+/** A conversation that an agent step reads and extends. */
 export interface Conversation {
   id: string;
-  /** A test run reads a live conversation, but does not write to it. */
+  /** A test run can read a live conversation, but does not write to it. */
   environment: 'live' | 'test';
   memorySummary: string;
   summarisedThrough: string | null;
@@ -194,28 +194,28 @@ export interface ConversationMessage {
 export interface ConversationPort {
   find(tx: Transaction, tenantId: string, id: string): Promise<Conversation | null>;
   /**
-   * The newest messages that the summary does not cover, oldest first: without system messages and without those of one run, and of at most
-   * `maxCharacters` together.
+   * The newest messages that the summary does not cover, oldest first, with at most `maxCharacters` in total. System messages
+   * and the messages of the run `exceptRunId` are excluded.
    */
   readNewest(
     tx: Transaction,
     conversation: Conversation,
     bounds: { exceptRunId: string; maxCharacters: number },
   ): Promise<ConversationMessage[]>;
-  /** The oldest messages that the summary does not cover, oldest first: 500 at most, and the first `maxCharacters` of each. */
+  /** The oldest messages that the summary does not cover, oldest first: at most 500, each with its first `maxCharacters`. */
   readOldest(
     tx: Transaction,
     conversation: Conversation,
     bounds: { maxCharacters: number },
   ): Promise<ConversationMessage[]>;
   append(tx: Transaction, tenantId: string, id: string, message: Omit<ConversationMessage, 'id'>): Promise<void>;
-  /** Replaces the summary by one that covers the messages through `throughId`; nothing when another run was faster. */
+  /** Replaces the summary by one that covers the messages through `throughId`. Does nothing if another run has replaced it since. */
   writeSummary(tx: Transaction, conversation: Conversation, summary: string, throughId: string): Promise<void>;
 }
 
 export interface AgentPort {
   findAgent(tx: Transaction, tenantId: string, id: string): Promise<Agent | null>;
-  /** Who last changed an agent, a tool profile and the standing orders: their prompts and tools, field by field. */
+  /** The users and API keys that last changed the fields of an agent and a tool profile, and the standing orders. */
   readAuthors(
     tx: Transaction,
     tenantId: string,
@@ -223,35 +223,35 @@ export interface AgentPort {
     toolProfileId: string | null,
   ): Promise<string[]>;
   findToolProfile(tx: Transaction, tenantId: string, id: string): Promise<ToolProfile | null>;
-  /** Asks a model. @throws AppError. */
+  /** Calls a model. @throws AppError. */
   generate(request: ModelRequest): Promise<ModelAnswer>;
   conversations: ConversationPort;
 }
 
-/** A run that another one leads to: its step waits for it, or its failure is what it is about. */
+/** A run that another run starts: a step waits for it, or it is the error workflow of a failed run. */
 export interface ChildRequest {
   tenantId: string;
   workflowId: string;
   trigger: { type: string } & JsonObject;
-  /** The run whose step waits for it. */
+  /** The run whose step waits for the new run. */
   parentRunId?: string;
   depth: number;
   context: string | null;
   payload: JsonObject | null;
   environment: 'live' | 'test';
-  /** Users and keys that started the run that leads to it. */
+  /** Users and API keys that started the other run. */
   requestedBy: readonly string[];
-  /** Those who wrote what that run did. */
+  /** Authors of the other run. */
   authoredBy: readonly string[];
 }
 
-/** What a hub gives its engine. */
+/** Implementations that the hub passes to its engine. */
 export interface EnginePorts {
   approvals: ApprovalPort;
   nodes: NodePort;
   agents: AgentPort;
-  /** The policy of a workspace; the defaults when none was set. */
+  /** The policy of a workspace, or the defaults if none is set. */
   readPolicy(tx: Transaction, tenantId: string): Promise<Policy>;
-  /** Starts a run that another one leads to, in the transaction that lets that one wait or end. @throws AppError when it can't be started. */
+  /** Starts a run in the transaction in which another run ends or starts to wait. @throws AppError if the run cannot be started. */
   startChild: (tx: Transaction, request: ChildRequest) => Promise<{ runId: string }>;
 }
