@@ -47,7 +47,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-/** A run of one agent step that is retried. */
+/** Accepts a run with one agent step that is retried. */
 async function accept(): Promise<string> {
   const workflowId = newId();
   const retry = { maxAttempts: 3, backoffSeconds: 1, factor: 1 };
@@ -67,7 +67,7 @@ async function accept(): Promise<string> {
   return accepted.runId;
 }
 
-/** An engine whose model gives these answers in turn, and then FINAL. */
+/** An engine whose model returns these answers in order, then FINAL. */
 function engineOf(skills: readonly Skill[], answers: string[], memory: MemoryBudget = newMemory()) {
   const ports = enginePorts(db);
   return new Engine({
@@ -96,12 +96,12 @@ function engineOf(skills: readonly Skill[], answers: string[], memory: MemoryBud
 
 const newMemory = () => new MemoryBudget({ limitBytes: 16 * mib, waitMs: 300, largestPart: 1 / 2 });
 
-/** Leaves no memory for a large state. */
+/** Fills the memory so that a large state does not fit. */
 function fill(memory: MemoryBudget): Disposable {
-  const held = [memory.open('a'), memory.open('b')];
-  expect(held[0]?.tryResize(8 * mib)).toBe(true);
-  expect(held[1]?.tryResize(7 * mib)).toBe(true);
-  return { [Symbol.dispose]: () => held.forEach((one) => one[Symbol.dispose]()) };
+  const reservations = [memory.open('a'), memory.open('b')];
+  expect(reservations[0]?.tryResize(8 * mib)).toBe(true);
+  expect(reservations[1]?.tryResize(7 * mib)).toBe(true);
+  return { [Symbol.dispose]: () => reservations.forEach((reservation) => reservation[Symbol.dispose]()) };
 }
 
 const wake = (runId: string) =>
@@ -125,9 +125,9 @@ const large = defineSkill({
   execute: () => Promise.resolve({ output: { text: 'x'.repeat(1_500_000) } }),
 });
 
-/** A skill whose effect may happen once. */
+/** A `once` skill that counts its calls. */
 function countingSkill() {
-  const seen = { calls: 0, hangs: false };
+  const calls = { count: 0, hangs: false };
   const skill = defineSkill({
     id: 'test.once',
     title: '',
@@ -137,12 +137,12 @@ function countingSkill() {
     input: z.strictObject({}),
     output: z.unknown(),
     async execute() {
-      seen.calls += 1;
-      if (seen.hangs) await new Promise(() => undefined);
+      calls.count += 1;
+      if (calls.hangs) await new Promise(() => undefined);
       return { output: null };
     },
   });
-  return { seen, skill };
+  return { calls, skill };
 }
 
 async function addNode(): Promise<string> {
@@ -154,7 +154,7 @@ async function addNode(): Promise<string> {
   return nodeId;
 }
 
-/** A run of an agent step whose state is large, and which waits for a command that acts. */
+/** Starts a run of an agent step with a large state that waits for an acting command. */
 async function waitForCommand() {
   const nodeId = await addNode();
   const runId = await accept();
@@ -167,22 +167,22 @@ async function waitForCommand() {
   return { nodeId, runId, memory, engine, commandId: command?.id as string };
 }
 
-/** Ends a command as the sweep does when its device is silent. */
-const giveUp = (commandId: string) =>
+/** Ends a command like the sweep after a device stopped responding. */
+const expireCommand = (commandId: string) =>
   database.query(
     `update node_commands set status = 'failed', overdue = true, error = '{"code":"outcome_unknown","message":"silent"}',
        handed_out_at = now(), finished_at = now() where id = $1`,
     [commandId],
   );
 
-const takeLate = (nodeId: string, commandId: string) =>
+const recordLate = (nodeId: string, commandId: string) =>
   db.workspace(tenantId, async (tx) => {
     const row = await lockCommand(tx, nodeId, commandId);
     if (row === null) throw new Error('there is no such command');
     await recordLateResult(tx, row, 'succeeded', { output: { ok: true } });
   });
 
-test('a retried agent takes the answer of the node command that it waited for, and sends no second one', async () => {
+test('a retried agent uses the result of the node command that it waited for, and sends no second command', async () => {
   const { runId, memory, engine } = await waitForCommand();
   await database.query(
     `update node_commands set status = 'succeeded', output = '{"ok":true}', finished_at = now() where run_id = $1`,
@@ -202,9 +202,9 @@ test('a retried agent takes the answer of the node command that it waited for, a
   expect(await stepOf(runId)).toMatchObject({ status: 'succeeded', attempts: 2 });
 });
 
-test('a late result of a node command reopens the run whose retried agent failed for want of it', async () => {
+test('a late result of a node command reopens a run whose retried agent failed without it', async () => {
   const { nodeId, runId, memory, engine, commandId } = await waitForCommand();
-  await giveUp(commandId);
+  await expireCommand(commandId);
   {
     using _full = fill(memory);
     await wake(runId);
@@ -215,26 +215,26 @@ test('a late result of a node command reopens the run whose retried agent failed
   await executeRun(engine, db, runId, never);
   expect(await stepOf(runId)).toMatchObject({ status: 'failed', attempts: 2, error: { code: 'outcome_unknown' } });
   expect(await db.workspace(tenantId, (tx) => extendLeases(tx, nodeId, [commandId]))).toEqual([]);
-  await takeLate(nodeId, commandId);
+  await recordLate(nodeId, commandId);
   await executeRun(engine, db, runId, never);
   expect(await stepOf(runId)).toMatchObject({ status: 'succeeded', attempts: 2 });
 });
 
-test('a late result of a node command continues the agent that waits for its next attempt', async () => {
+test('a late result of a node command continues an agent that waits for its next attempt', async () => {
   const { nodeId, runId, memory, engine, commandId } = await waitForCommand();
-  await giveUp(commandId);
+  await expireCommand(commandId);
   {
     using _full = fill(memory);
     await wake(runId);
     await executeRun(engine, db, runId, never);
   }
   expect(await stepOf(runId)).toMatchObject({ wait: { kind: 'retry', of: { kind: 'node_command' } } });
-  await takeLate(nodeId, commandId);
+  await recordLate(nodeId, commandId);
   await executeRun(engine, db, runId, never);
   expect(await stepOf(runId)).toMatchObject({ status: 'succeeded', attempts: 1 });
 });
 
-test('a tool call of an earlier attempt keeps the number of the attempt that its step is in', async () => {
+test('a repeated tool call keeps the attempt that requested it in its key, and its step has the current attempt', async () => {
   const attempts: unknown[] = [];
   let hangs = true;
   const keyed = defineSkill({
@@ -252,16 +252,16 @@ test('a tool call of an earlier attempt keeps the number of the attempt that its
     },
   });
   const runId = await accept();
-  const died = new AbortController();
+  const workerLost = new AbortController();
   const answers = ['TOOL_CALL:test.large|{}', 'TOOL_CALL:test.keyed|{}'];
-  const first = executeRun(engineOf([large, keyed], answers), db, runId, died.signal).catch(() => undefined);
+  const first = executeRun(engineOf([large, keyed], answers), db, runId, workerLost.signal).catch(() => undefined);
   await until(
     () => attempts.length === 1,
     () => 'the tool was not called',
   );
   hangs = false;
   await database.query('update runs set fence = fence + 1, holder_id = null, wake_at = now() where id = $1', [runId]);
-  died.abort(new Error('gone'));
+  workerLost.abort(new Error('gone'));
   await first;
   const memory = newMemory();
   const second = engineOf([large, keyed], answers, memory);
@@ -273,14 +273,13 @@ test('a tool call of an earlier attempt keeps the number of the attempt that its
   await wake(runId);
   await executeRun(second, db, runId, never);
   expect(await stepOf(runId)).toMatchObject({ status: 'succeeded', attempts: 2 });
-  // The call keeps the attempt in its key.
   expect(attempts).toEqual([
     [1, 1],
     [1, 2],
   ]);
 });
 
-test('an agent whose acting command was interrupted fails, and sends the command no second time', async () => {
+test('an agent whose acting command was interrupted fails, and does not send the command again', async () => {
   const nodeId = newId();
   await database.query(
     `insert into nodes (id, tenant_id, name, allow_system, allow_browser, paired_at, last_seen_at, online) values ($1, $2, 'interrupted', false, true, now(), now(), true)`,
@@ -300,8 +299,8 @@ test('an agent whose acting command was interrupted fails, and sends the command
   expect(await stepOf(runId)).toMatchObject({ status: 'failed', attempts: 1, error: { code: 'interrupted' } });
 });
 
-test('a once tool whose result could not be written is in doubt for the next try, and not carried out again', async () => {
-  const { seen, skill } = countingSkill();
+test('a once tool whose result could not be written fails the next attempt with outcome_unknown, and is not executed again', async () => {
+  const { calls, skill } = countingSkill();
   const runId = await accept();
   await database.query(
     `create function fail_receipt() returns trigger language plpgsql as $f$ begin if new.receipt_at is not null then raise exception 'no' using errcode = '53200'; end if; return new; end $f$`,
@@ -314,24 +313,24 @@ test('a once tool whose result could not be written is in doubt for the next try
   await database.query('drop trigger fail_receipt on effects');
   await wake(runId);
   await executeRun(engine, db, runId, never);
-  expect(seen.calls).toBe(1);
+  expect(calls.count).toBe(1);
   expect(await stepOf(runId)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
 });
 
-test('a once tool of a worker that died is in doubt, also after a try that failed before it reached the tool', async () => {
-  const { seen, skill } = countingSkill();
-  seen.hangs = true;
+test('a once tool of a crashed worker has an unknown outcome, also after an attempt that failed before the tool', async () => {
+  const { calls, skill } = countingSkill();
+  calls.hangs = true;
   const runId = await accept();
   const answers = ['TOOL_CALL:test.large|{}', 'TOOL_CALL:test.once|{}'];
-  const died = new AbortController();
-  const first = executeRun(engineOf([large, skill], answers), db, runId, died.signal).catch(() => undefined);
+  const workerLost = new AbortController();
+  const first = executeRun(engineOf([large, skill], answers), db, runId, workerLost.signal).catch(() => undefined);
   await until(
-    () => seen.calls === 1,
+    () => calls.count === 1,
     () => 'the tool was not called',
   );
-  seen.hangs = false;
+  calls.hangs = false;
   await database.query('update runs set fence = fence + 1, holder_id = null, wake_at = now() where id = $1', [runId]);
-  died.abort(new Error('gone'));
+  workerLost.abort(new Error('gone'));
   await first;
   const memory = newMemory();
   const second = engineOf([large, skill], answers, memory);
@@ -343,6 +342,6 @@ test('a once tool of a worker that died is in doubt, also after a try that faile
   await delay(10);
   await wake(runId);
   await executeRun(second, db, runId, never);
-  expect(seen.calls).toBe(1);
+  expect(calls.count).toBe(1);
   expect(await stepOf(runId)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
 });

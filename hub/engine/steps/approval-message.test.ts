@@ -9,14 +9,14 @@ test.each([
   ['system.run', { kind: 'program' }, { argv: ['ls'] }],
   ['step', { kind: 'policy', skillId }, { skillId, input: {} }],
   ['step', { kind: 'changed', skillId }, { skillId, input: {} }],
-] as const)('the parts of a message of the hub are read again: %s, %j', (kind, reason, request) => {
+] as const)('the parts of a message of the hub can be read back: %s, %j', (kind, reason, request) => {
   const read = (message: string) => readApprovalMessage({ kind, request: { ...request } as never, message });
   expect(read(approvalMessage(reason, null))).toEqual({ reason: reason.kind, earlierTry: null });
   expect(read(approvalMessage(reason, earlier))).toEqual({ reason: reason.kind, earlierTry });
   expect(read(`${approvalMessage(reason, earlier)} More.`)).toBeUndefined();
 });
 
-test('the message of a workflow is no message of the hub, even with the same words', () => {
+test('a message of a workflow is not read as a message of the hub, even with the same text', () => {
   const message = approvalMessage({ kind: 'program' }, earlier);
   expect(readApprovalMessage({ kind: 'step', request: { title: 'Go on?' }, message })).toBeUndefined();
   expect(readApprovalMessage({ kind: 'step', request: { skillId, input: {} }, message })).toBeUndefined();
