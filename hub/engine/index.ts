@@ -46,7 +46,7 @@ export { Resumption } from './starts/resumption.ts';
 export { waitsText } from './runs/store.ts';
 export { RunTrace } from './runs/run-trace.ts';
 export type { EndedRun, RerunChanges } from './runs/run-rows.ts';
-export { maxOutputBytes, untilAborted } from './calls/direct-call.ts';
+export { maxOutputBytes, rejectOnAbort } from './calls/direct-call.ts';
 export { outputBytesOf } from './runs/run-outputs.ts';
 export { describeSkill, describeSkills, isKnownPattern } from './skills/skill-catalog.ts';
 export type { SdkSkill } from './skills/skill-catalog.ts';

@@ -6,114 +6,114 @@ import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
 
 /**
- * What a skill does to the world, which decides what happens after a crash in the middle of it:
- * `pure` nothing, or only rows of ours in the step's own transaction: it is run again;
- * `keyed` the other side honours an idempotency key: it is run again with the same key, as in any retry of the step;
- * `once` neither: the step fails as `outcome_unknown`, for a person to settle.
+ * The effect of a skill outside of the run. It decides what happens after a crash during the call:
+ * - `pure`: no effect, or only rows of the hub in the transaction of the step. The skill runs again.
+ * - `keyed`: the remote service accepts an idempotency key. The skill runs again with the same key, as in a retry of the step.
+ * - `once`: neither of the two. The step fails with `outcome_unknown`, and a user must decide.
  */
 export type EffectKind = 'pure' | 'keyed' | 'once';
 
-/** What a skill gets beside its input. */
+/** Context of a call of a skill, in addition to its input. */
 export interface SkillContext {
   tenantId: string;
   workflowId: string;
   runId: string;
   stepIndex: number;
-  /** 1 for the first try of the step. */
+  /** 1 for the first attempt of the step. */
   attempt: number;
-  /** How many runs, each started by the one before, led to this one. */
+  /** Number of runs in the chain of runs that led to this one. 0 for a run that no other run started. */
   depth: number;
-  /** The session that the run belongs to, if a message of a channel started it. */
+  /** The session of the channel message that started the run. Null if no message started it. */
   sessionId: string | null;
   environment: 'live' | 'test';
   /**
-   * The same for every try of a step in one run, and for every execution of one tool call of an agent, also after a crash. Other systems
-   * recognize a repetition by it, and so do rows of ours that must be written once.
+   * The same for all attempts of a step in one run, and for all executions of one tool call of an agent, also after a crash.
+   * Remote services and rows of the hub that must be written once detect repetitions by it.
    */
   idempotencyKey: string;
-  /** Aborts on the step's time-out, on cancel, on shutdown and when the worker lost the run. */
+  /** Aborts on time-out of the step, cancellation, shutdown, and when the worker loses the lease of the run. */
   signal: AbortSignal;
 }
 
-/** Where the rows of one kind go that steps leave behind; of many steps, of many runs of one workspace, they are written together. */
+/** Inserts the rows of one kind that steps produce. Rows of several steps and runs of one workspace are inserted together. */
 export interface RowSink<Row> {
-  /** Writes rows in the transaction that records the steps which left them; sends all before it waits for anything. */
+  /** Inserts rows in the transaction that records their steps. Sends all statements before it waits for a result. */
   insert(tx: Transaction, rows: readonly Row[]): Promise<void>;
 }
 
-/** A row that a step leaves behind, with where it goes. */
+/** A row that a step produces, with its sink. */
 export interface SunkRow {
   readonly sink: RowSink<unknown>;
   readonly row: unknown;
 }
 
-/** A row for a sink. */
+/** Pairs a row with its sink. */
 export const sunk = <Row>(sink: RowSink<Row>, row: Row): SunkRow => ({ sink: sink as RowSink<unknown>, row });
 
 export interface SkillOutcome {
   output: JsonValue;
-  /** What `{{last.outputText}}` renders; the JSON of `output` when left out. */
+  /** The value of `{{last.outputText}}`. Defaults to the JSON of `output`. */
   outputText?: string;
-  /** Rows of ours that belong to the step: written in the transaction that records its result, so exactly once. */
+  /** Rows of the hub that belong to the step. They are written exactly once, in the transaction that records the result. */
   rows?: readonly SunkRow[];
-  /** Writes of ours that are more than rows, in the same transaction; such a step is written by itself, and costs more. */
+  /** Other writes to the database, in the same transaction. The step then needs a transaction of its own, which costs more. */
   persist?: (tx: Transaction) => Promise<void>;
 }
 
-interface SkillFacts<Input extends z.ZodObject> {
+interface SkillBase<Input extends z.ZodObject> {
   id: string;
   title: string;
   summary: string;
-  /** What the workspace must be entitled to. */
+  /** Entitlements that the workspace must have. */
   requires: readonly Entitlement[];
   input: Input;
-  /** What its output is; what it really puts out is checked against this in development and tests. */
+  /** Schema of the output. Outputs are checked against it in development and tests only. */
   output: z.ZodType;
 }
 
-/** What a skill that only reads gets beside its input. */
+/** Context of a read-only skill, in addition to its input. */
 export type ReadContext = Pick<SkillContext, 'tenantId' | 'signal'>;
 
-/** What makes a skill one that only reads: rows of its workspace, at once, and nothing of what it gets goes anywhere. */
-export interface Reading {
-  /** Fields of its input that say whose or what data it reads: a model that talks with strangers never sets them. */
+/** The read operation of a read-only skill. It reads only rows of its workspace, waits for no remote service, and sends its input nowhere. */
+export interface ReadOperation {
+  /** Input fields that select the owner or kind of the data. A model in a conversation with visitors cannot set them. */
   scope: readonly string[];
   read(input: Record<string, unknown>, context: ReadContext): Promise<SkillOutcome>;
 }
 
-/** A skill that the worker itself carries out. */
-export interface DirectSkill<Input extends z.ZodObject = z.ZodObject, Found = unknown> extends SkillFacts<Input> {
+/** A skill that the worker executes. */
+export interface DirectSkill<Input extends z.ZodObject = z.ZodObject, Found = unknown> extends SkillBase<Input> {
   kind: 'direct';
   effect: EffectKind;
-  /** Of one that only reads. Deny by default: any other needs a person's word where a stranger's words lead to it. */
-  reading?: Reading;
-  /** Whether it spends its time waiting for an answer from elsewhere, so that a worker can do something else meanwhile. */
+  /** Set for read-only skills. A call of any other skill that a conversation with a visitor leads to needs an approval. */
+  reading?: ReadOperation;
+  /** Whether the skill waits for a remote service. Other runs use the worker slot during the call. */
   waitsForThirdParty?: boolean;
-  /** How a step that says nothing of its own retries it; not at all when left out. */
+  /** Retry policy for steps without their own. Without it, such a step is not retried. */
   retry?: { maxAttempts: number; backoffSeconds: number; factor: number };
   /**
-   * Looks up what `execute` needs, without leaving a trace anywhere: it comes before the intent of an effect is written, and is repeated while the
-   * database is out of reach. Whatever ends it leaves nothing in doubt.
+   * Reads what `execute` needs, without side effects. It runs before the intent of an effect is written, and is repeated
+   * during an outage of the database. An error in it never leaves an unknown outcome.
    */
   lookUp?(input: z.output<Input>, context: SkillContext): Promise<Found>;
-  /** @param found what `lookUp` answered. */
+  /** @param found result of `lookUp`. */
   execute(input: z.output<Input>, context: SkillContext, found: Found): Promise<SkillOutcome>;
 }
 
-/** A skill that a companion node carries out; the run waits for it without a worker. */
-export interface NodeSkill extends SkillFacts<z.ZodObject> {
+/** A skill that a companion node executes. The run waits for it without a worker. */
+export interface NodeSkill extends SkillBase<z.ZodObject> {
   kind: 'node';
   command: CommandDefinition;
 }
 
 /** A skill that starts another run and waits for its end without a worker. */
-export interface SpawnSkill extends SkillFacts<z.ZodObject> {
+export interface SpawnSkill extends SkillBase<z.ZodObject> {
   kind: 'spawn';
 }
 
 export type Skill = DirectSkill | NodeSkill | SpawnSkill;
 
-/** What a skill does to the world. */
+/** The type of the effect of a skill. */
 export function effectTypeOf(skill: Skill): SkillEffect {
   if (skill.kind === 'spawn') return 'starts_run';
   if (skill.kind === 'node') return skill.command.acts ? 'changes_node' : 'reads_node';
@@ -132,16 +132,16 @@ const effects: Record<SkillEffect, string> = {
   reaches_out_once: 'reaches out, once',
 };
 
-/** What a skill does to the world, for people. */
+/** Describes the effect of a skill, for users. */
 export const describeEffect = (skill: Skill): string => effects[effectTypeOf(skill)];
 
-/** How messages to the outside are retried. When a mail server or provider asks for a pause, its own delay wins over this. */
+/** Retry policy for outgoing messages. If a mail server or provider requests a longer delay, that delay applies. */
 export const outgoingRetry = { maxAttempts: 4, backoffSeconds: 2, factor: 4 };
 
 /**
- * Gives fields of a skill's input further names, for callers that use the earlier ones. Exactly one name of each field must be set.
- * JSON Schemas (documents, tool lists, forms) show the primary names only.
- * @param aliases the field that each further name stands for.
+ * Adds aliases to fields of a skill's input, for callers that use former names. Exactly one name of each field must be set.
+ * JSON Schemas (documents, tool lists, forms) contain the primary names only.
+ * @param aliases the field of each alias.
  */
 export function withAliases(input: z.ZodObject, aliases: Readonly<Record<string, string>>): z.ZodObject {
   const { $schema: _dialect, ...shown } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
@@ -155,7 +155,7 @@ export function withAliases(input: z.ZodObject, aliases: Readonly<Record<string,
   for (const [alias, field] of Object.entries(aliases)) {
     const isSet = (value: unknown, name: string) => (value as Record<string, unknown> | null)?.[name] !== undefined;
     named = named
-      // Also where other fields are wrong or still templates, so that a missing field is named when a workflow is saved.
+      // `when`: a missing field is reported when a workflow is saved, even if other fields are invalid or contain templates.
       .refine((value) => isSet(value, field) || isSet(value, alias), {
         path: [field],
         message: 'is required',
@@ -170,35 +170,35 @@ export function withAliases(input: z.ZodObject, aliases: Readonly<Record<string,
   return named.meta(shown);
 }
 
-/** Declares a skill; everything that is said of it elsewhere (validation, documents, tools) comes from here. */
+/** Defines a skill. Validation, documents and tool lists are derived from this definition. */
 export function defineSkill<Input extends z.ZodObject, Found = undefined>(
   skill: Omit<DirectSkill<Input, Found>, 'kind'>,
 ): DirectSkill {
   return { ...skill, kind: 'direct' } as unknown as DirectSkill;
 }
 
-/** Declares a skill that only reads, so that it may be called in the midst of a chat, outside of any run. */
+/** Defines a read-only skill. The AI agent can call it during a chat, outside of a run. */
 export function defineReadingSkill<Input extends z.ZodObject>({
   scope,
   read,
   ...facts
-}: SkillFacts<Input> & {
+}: SkillBase<Input> & {
   scope: readonly (keyof z.output<Input> & string)[];
   read(input: z.output<Input>, context: ReadContext): Promise<SkillOutcome>;
 }): DirectSkill {
   return {
     ...defineSkill({ ...facts, effect: 'pure', execute: read }),
-    reading: { scope, read: read as Reading['read'] },
+    reading: { scope, read: read as ReadOperation['read'] },
   };
 }
 
-/** Looks skills up by id. */
+/** Look-up of skills by id. */
 export interface SkillCatalog {
   find(skillId: string): Skill | undefined;
   list(): readonly Skill[];
 }
 
-/** Input of a node skill, split into what the hub needs and what the device gets. */
+/** Input of a node skill: the fields for the hub, and the command for the device. */
 export interface NodeSkillInput {
   nodeId: string;
   waitMs: number;

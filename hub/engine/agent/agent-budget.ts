@@ -1,7 +1,7 @@
 import { StepFailure } from '../failure.ts';
 import type { AgentState, AgentStep } from './agent-state.ts';
 
-/** @throws StepFailure `max_turns`, `token_budget`, `timeout` for an agent that has used up what its step gives it. */
+/** @throws StepFailure `max_turns`, `token_budget` or `timeout` if an agent has reached a limit of its step. */
 export function assertWithinBudget(step: AgentStep, state: AgentState): void {
   const { turns, usage, activeMs } = state;
   const { maxTurns, maxTokens, timeoutSeconds } = step;
@@ -19,7 +19,7 @@ export function assertWithinBudget(step: AgentStep, state: AgentState): void {
     throw new StepFailure('timeout', `The agent took longer than ${timeoutSeconds} s.`, { retryable: false });
 }
 
-/** What is left of the step's own time; undefined when it has none. */
+/** Remaining time of the step, in seconds, at least 0.1. Undefined if the step has no time limit. */
 export function remainingSeconds(step: AgentStep, state: AgentState): number | undefined {
   const { timeoutSeconds } = step;
   return timeoutSeconds === undefined ? undefined : Math.max(0.1, timeoutSeconds - state.activeMs / 1000);

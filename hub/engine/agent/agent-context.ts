@@ -7,33 +7,33 @@ import { StepFailure } from '../failure.ts';
 import type { Conversation } from '../ports.ts';
 import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
 import type { Skill } from '../skill.ts';
-import { scopeOf } from '../steps/scope.ts';
+import { buildTemplateScope } from '../steps/scope.ts';
 import { readHistory } from './agent-conversation.ts';
 import { allowsSkill, toolsText } from './agent-protocol.ts';
-import type { AgentStep, SaidMessage } from './agent-state.ts';
+import type { AgentStep, ModelMessage } from './agent-state.ts';
 
-/** What an agent goes by. */
-export interface Briefing {
+/** The instructions, tools and conversation of an agent step, read from the workspace. */
+export interface AgentContext {
   instructions: string;
-  /** Id of a model of the workspace that is tried first; null for none. */
+  /** Id of the model of the workspace that is called first. Null for none. */
   model: string | null;
   tools: Skill[];
-  /** The conversation that it takes part in, if there is one. */
+  /** The conversation of the step. Null if there is none. */
   session: Conversation | null;
-  /** What was said there before. */
-  history: SaidMessage[];
-  /** Who wrote the instructions and chose the tools. */
+  /** Earlier messages of the conversation. */
+  history: ModelMessage[];
+  /** Authors of the instructions and of the tool selection. */
   authors: string[];
 }
 
-/** What the step reads from the workspace each time it goes on: who it is, what it may do, what was said before. */
-export async function readBriefing(
+/** Reads the context of an agent step. It is read again each time the step continues, so changes of the workspace apply. */
+export async function readAgentContext(
   tx: Transaction,
   deps: EngineDependencies,
   ctx: RunContext,
   index: number,
   step: AgentStep,
-): Promise<Briefing> {
+): Promise<AgentContext> {
   const { tenant_id: tenantId, trigger } = ctx.run;
   const { agentId, toolProfileId } = step;
   const agent = agentId === undefined ? null : await deps.agents.findAgent(tx, tenantId, agentId);
@@ -45,7 +45,7 @@ export async function readBriefing(
     throw new StepFailure('unknown_tool_profile', `There is no tool profile ${profileId} any more.`, {
       retryable: false,
     });
-  // What a step of its own may not call, an agent may not either.
+  // An agent can call only skills that the workspace is entitled to, like a skill step.
   const entitlements = await readEntitlements(tx, tenantId);
   const tools =
     profile === null
@@ -61,7 +61,7 @@ export async function readBriefing(
   const sessionId =
     template === undefined
       ? trigger['sessionId']
-      : ctx.working(index, () => renderTemplates(template, scopeOf(ctx, index)));
+      : ctx.working(index, () => renderTemplates(template, buildTemplateScope(ctx, index)));
   let session: Conversation | null = null;
   if (typeof sessionId === 'string' && sessionId !== '') {
     session = isUuid(sessionId) ? await deps.agents.conversations.find(tx, tenantId, sessionId) : null;
@@ -77,7 +77,7 @@ export async function readBriefing(
     policy.standingOrders === ''
       ? ''
       : `Standing orders of this workspace, which come before everything else:\n${policy.standingOrders}`,
-    summary === '' ? '' : recalled(summary),
+    summary === '' ? '' : quoteSummary(summary),
     toolsText(tools),
   ]
     .filter((part) => part !== '')
@@ -86,8 +86,8 @@ export async function readBriefing(
   return { instructions, model: agent?.model ?? null, tools, session, history, authors };
 }
 
-/** A summary was made of what others said, so it is no more to be believed than they are. */
-function recalled(summary: string): string {
+/** Quotes the summary as untrusted text, because it summarises untrusted messages. */
+function quoteSummary(summary: string): string {
   const quotation = new Quotation();
   return `${quotation.rule}\n\n${quotation.quote('what you remember of the earlier part of this conversation', summary)}`;
 }

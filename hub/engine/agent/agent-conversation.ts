@@ -4,29 +4,32 @@ import type { Transaction } from '../../platform/db/database.ts';
 import { Quotation } from '../../platform/inference/untrusted-text.ts';
 import type { Conversation } from '../ports.ts';
 import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
-import type { SaidMessage } from './agent-state.ts';
+import type { ModelMessage } from './agent-state.ts';
 
-/** Messages that a conversation keeps word for word before the older ones are summed up. */
+/** Number of messages from which the older messages of a conversation are summarised. */
 const summariseAfterMessages = 40;
-/** How many stay word for word then. */
+/** Number of newest messages that are then kept unsummarised. */
 const keptMessages = 20;
 const maxHistoryCharacters = 60_000;
-/** Characters of each message that a summary is made from. */
+/** Characters of each message that are summarised. */
 const maxSummarisedCharacters = 2_000;
 
-/** What stands for a conversation up to one of its messages. */
+/** A summary of a conversation up to one of its messages. */
 interface Summary {
   text: string;
   throughId: string;
 }
 
-/** The newest part of a conversation, as far as it is not summed up and a model may be given it; without what this run said. */
+/**
+ * Reads the newest messages of a conversation that its summary does not cover, at most `maxHistoryCharacters`. Excludes the
+ * messages of this run.
+ */
 export async function readHistory(
   tx: Transaction,
   deps: EngineDependencies,
   ctx: RunContext,
   session: Conversation,
-): Promise<SaidMessage[]> {
+): Promise<ModelMessage[]> {
   const messages = await deps.agents.conversations.readNewest(tx, session, {
     exceptRunId: ctx.runId,
     maxCharacters: maxHistoryCharacters,
@@ -34,7 +37,7 @@ export async function readHistory(
   return messages.map(({ role, content }) => ({ role: role === 'assistant' ? 'assistant' : 'user', content }));
 }
 
-/** Sums up the older part of a long transcript; null when it is short, or no model answers now. */
+/** Summarises the older messages of a long conversation. Returns null if the conversation is short, or if no model answers. */
 export async function summarise(
   deps: EngineDependencies,
   ctx: RunContext,
@@ -42,11 +45,11 @@ export async function summarise(
   session: Conversation,
 ): Promise<Summary | null> {
   const { tenant_id: tenantId } = ctx.run;
-  const said = await ctx.read((tx) =>
+  const messages = await ctx.read((tx) =>
     deps.agents.conversations.readOldest(tx, session, { maxCharacters: maxSummarisedCharacters }),
   );
-  if (said.length < summariseAfterMessages) return null;
-  const older = said.slice(0, said.length - keptMessages);
+  if (messages.length < summariseAfterMessages) return null;
+  const older = messages.slice(0, messages.length - keptMessages);
   const lines = older.map(({ role, content }) => `${role}: ${content}`).join('\n');
   const quotation = new Quotation();
   try {
@@ -78,7 +81,7 @@ export async function summarise(
   }
 }
 
-/** Writes what an agent was asked and what it answered into its conversation, and the summary of what came before. */
+/** Appends the prompt and the answer of an agent to its conversation, and stores the summary of older messages. */
 export async function writeAnswer(
   tx: Transaction,
   deps: EngineDependencies,
@@ -87,7 +90,7 @@ export async function writeAnswer(
   { prompt, final, summary }: { prompt: string; final: string; summary: Summary | null },
 ): Promise<void> {
   const { tenant_id: tenantId } = ctx.run;
-  // A message of a channel stands in the transcript already.
+  // A channel message that started the run is already in the conversation.
   if (ctx.run.trigger['sessionId'] !== session.id)
     await deps.agents.conversations.append(tx, tenantId, session.id, {
       role: 'user',

@@ -6,47 +6,47 @@ import type { JsonValue } from '../../../shared/json.ts';
 import type { Skill } from '../skill.ts';
 
 /**
- * How agents speak: a model calls tools by lines `TOOL_CALL:<skillId>|<json>` and ends with `FINAL:<text>`; what came of its calls
- * goes back to it as `TOOL_RESULT` lines.
+ * The text protocol of agents. A model calls tools with lines `TOOL_CALL:<skillId>|<json>` and ends with `FINAL:<text>`. The
+ * results of its calls are sent to it as `TOOL_RESULT` or `TOOL_ERROR` lines.
  */
 
 const callMarker = 'TOOL_CALL:';
 const finalMarker = 'FINAL:';
 const maxCallsPerTurn = 10;
-/** How deep the input and output of a tool call may nest: they are stored inside the state of their step. */
+/** Maximum nesting of the input and output of a tool call. Both are stored inside the state of the step. */
 export const maxToolDepth = 48;
-/** Beyond these a model learns nothing from a further one, and the rest of its answer is not read. */
+/** Maximum problems that are reported to the model. The rest of an answer with more problems is not read. */
 const maxProblemsPerTurn = 20;
 const maxResultCharacters = 20_000;
 
 export interface ParsedTurn {
   calls: { skillId: string; input: JsonValue }[];
-  /** The final text; null when the answer does not end the loop. */
+  /** The final text. Null if the answer does not end the loop. */
   final: string | null;
-  /** What the model must be told of its answer. */
+  /** Problems of the answer, to be reported to the model. */
   problems: string[];
 }
 
-/** What the parser asks of an answer; a string has it. */
-export type ModelAnswer = Pick<string, 'indexOf' | 'slice' | 'length'>;
+/** The part of the string interface that the parser uses. Tests pass a text that counts the characters read. */
+export type AnswerText = Pick<string, 'indexOf' | 'slice' | 'length'>;
 
-/** A line of an answer: where it ends, and what it marks. */
+/** A line of an answer. */
 interface Line {
   text: string;
-  /** Where the next line begins. */
+  /** Start of the next line. */
   next: number;
   kind: 'call' | 'final' | 'other';
 }
 
-function readLine(answer: ModelAnswer, at: number): Line {
+function readLine(answer: AnswerText, at: number): Line {
   const end = answer.indexOf('\n', at);
   const text = answer.slice(at, end === -1 ? answer.length : end).trimStart();
   const kind = text.startsWith(callMarker) ? 'call' : text.startsWith(finalMarker) ? 'final' : 'other';
   return { text, next: end === -1 ? answer.length : end + 1, kind };
 }
 
-/** Reads one answer of a model, each of its lines twice at most. Never throws: what is wrong goes back to the model. */
-export function parseTurn(answer: ModelAnswer): ParsedTurn {
+/** Parses one answer of a model. Reads each line at most twice. Never throws: problems are reported to the model. */
+export function parseTurn(answer: AnswerText): ParsedTurn {
   const calls: ParsedTurn['calls'] = [];
   const problems: string[] = [];
   let at = 0;
@@ -54,7 +54,7 @@ export function parseTurn(answer: ModelAnswer): ParsedTurn {
     const line = readLine(answer, at);
     at = line.next;
     if (line.kind === 'final') {
-      // Whatever is said before the results of its own calls are known is a guess.
+      // A final text beside calls was written without their results.
       if (calls.length > 0 || problems.length > 0) {
         problems.push('FINAL came together with TOOL_CALL; wait for the results of your calls first.');
         break;
@@ -68,14 +68,14 @@ export function parseTurn(answer: ModelAnswer): ParsedTurn {
     }
     if (line.kind === 'other') continue;
     const [skillId, json] = splitOnce(line.text.slice(callMarker.length));
-    const read = readJson(answer, json, at);
-    at = read.next;
+    const input = readJson(answer, json, at);
+    at = input.next;
     if (calls.length >= maxCallsPerTurn)
       problems.push(
         `only ${maxCallsPerTurn} calls a turn are carried out; TOOL_CALL:${skillId.slice(0, 100)} was not.`,
       );
-    else if ('problem' in read) problems.push(`TOOL_CALL:${skillId.slice(0, 100)} ${read.problem}`);
-    else calls.push({ skillId, input: read.value });
+    else if ('problem' in input) problems.push(`TOOL_CALL:${skillId.slice(0, 100)} ${input.problem}`);
+    else calls.push({ skillId, input: input.value });
   }
   if (calls.length === 0 && problems.length === 0)
     problems.push('Your answer held neither a TOOL_CALL line nor FINAL. End with FINAL:<text>.');
@@ -87,7 +87,7 @@ function splitOnce(text: string): [string, string] {
   return bar === -1 ? [text.trim(), ''] : [text.slice(0, bar).trim(), text.slice(bar + 1).trim()];
 }
 
-/** How many brackets of JSON are open after a line, and whether it ends within a string. */
+/** Number of open JSON brackets after a line, and whether the line ends within a string. */
 interface Nesting {
   open: number;
   inString: boolean;
@@ -104,9 +104,9 @@ function nestingAfter(text: string, { open, inString }: Nesting): Nesting {
   return { open, inString };
 }
 
-/** The input of a call: JSON that begins on the line of its marker and may go on, until its brackets close, up to the next marker. */
+/** Reads the input of a call: JSON from the line of the marker until its brackets close, at most up to the next marker. */
 function readJson(
-  answer: ModelAnswer,
+  answer: AnswerText,
   first: string,
   after: number,
 ): ({ value: JsonValue } | { problem: string }) & { next: number } {
@@ -115,7 +115,7 @@ function readJson(
   const lines = [first];
   let next = after;
   let nesting = nestingAfter(first, { open: 0, inString: false });
-  // No string of JSON goes over the end of a line.
+  // A JSON string cannot contain a line break.
   while (nesting.open > 0 && !nesting.inString && next < answer.length) {
     const line = readLine(answer, next);
     if (line.kind !== 'other') break;
@@ -133,7 +133,7 @@ function readJson(
   }
 }
 
-/** What came of a call, for the model. Its content is data: it may come from a stranger. */
+/** Formats the result of a call for the model. The content is untrusted data. */
 export function toolResultText(call: {
   call: number;
   skillId: string;
@@ -145,19 +145,19 @@ export function toolResultText(call: {
   if (call.status !== 'succeeded')
     return [
       `TOOL_ERROR:${call.skillId}|${JSON.stringify(call.error ?? { code: 'failed', message: 'it failed' })}`,
-      ...(call.output === undefined ? [] : [`OUTPUT:${shownOutput(call.output)}`]),
+      ...(call.output === undefined ? [] : [`OUTPUT:${truncateOutput(call.output)}`]),
     ].join('\n');
-  return `TOOL_RESULT:${call.skillId}|${shownOutput(call.output ?? null)}`;
+  return `TOOL_RESULT:${call.skillId}|${truncateOutput(call.output ?? null)}`;
 }
 
-function shownOutput(value: JsonValue): string {
+function truncateOutput(value: JsonValue): string {
   const output = JSON.stringify(value);
   return output.length > maxResultCharacters
     ? `${output.slice(0, maxResultCharacters)}… (${output.length} characters in all)`
     : output;
 }
 
-/** Tells a model which tools it has and how to call them. */
+/** Instructions for the model: its tools and how to call them. */
 export function toolsText(tools: readonly Skill[]): string {
   const ending =
     'When you are done, end your answer with a line FINAL:<text>, where the text is your answer to the person.';
@@ -179,7 +179,7 @@ function inputSchema(tool: Skill): unknown {
   return schema;
 }
 
-/** Whether a profile lets a skill be called: allowed, and not denied. */
+/** Whether a tool profile allows a skill: it matches `allow` and does not match `deny`. */
 export function allowsSkill(profile: Pick<ToolProfile, 'allow' | 'deny'>, skillId: string): boolean {
   const matches = (patterns: readonly string[]) => patterns.some((pattern) => matchesGlob(pattern, skillId));
   return matches(profile.allow) && !matches(profile.deny);

@@ -6,22 +6,25 @@ import { plainText } from '../../platform/inference/untrusted-text.ts';
 import { StepFailure } from '../failure.ts';
 import type { ModelAttempt } from '../ports.ts';
 import type { RunContext } from '../runs/run-context.ts';
-import { scopeOf } from '../steps/scope.ts';
+import { buildTemplateScope } from '../steps/scope.ts';
 import { toolResultText } from './agent-protocol.ts';
 
 export type AgentStep = Extract<Step, { type: 'agent' }>;
 
-/** What was said in a conversation, as a model gets it. */
-export interface SaidMessage {
+/** A message of a conversation in the form for a model. */
+export interface ModelMessage {
   role: 'user' | 'assistant';
   content: string;
 }
 
-/** One call of a tool, as the model asked for it and what came of it. */
+/** One tool call of the model, and its result. */
 export interface ToolCall {
-  /** Its number within the step, from 1. */
+  /** Number of the call within the step, from 1. */
   call: number;
-  /** The try of the step in which the model asked for it: a later try goes on with the same call. Not of calls of an earlier release. */
+  /**
+   * The attempt of the step in which the model requested the call. A later attempt continues the same call. Missing in calls
+   * of earlier releases.
+   */
   attempt?: number;
   skillId: string;
   input: JsonValue;
@@ -36,27 +39,27 @@ interface Turn {
   text: string;
   model: string;
   latencyMs: number;
-  /** When the model had answered, in ISO 8601; not of turns of an earlier release. */
+  /** Time of the answer, in ISO 8601. Missing in turns of earlier releases. */
   answeredAt?: string;
   usage: { inputTokens: number; outputTokens: number };
-  /** The models that were asked for it; not of turns of an earlier release. */
+  /** The models that were called for the answer. Missing in turns of earlier releases. */
   attempts?: ModelAttempt[];
   calls: ToolCall[];
-  /** What was wrong with the answer, as the model was told. */
+  /** Problems of the answer that are reported to the model. */
   problems: string[];
   final?: string;
 }
 
-/** What an agent's step has done so far. */
+/** The progress of an agent step. */
 export interface AgentState {
   prompt: string;
   turns: Turn[];
   usage: { inputTokens: number; outputTokens: number };
-  /** Time that models and tools took so far; waiting for people and nodes is not counted. */
+  /** Time used by models and tools so far, in milliseconds. Waits for approvals, nodes and child runs do not count. */
   activeMs: number;
 }
 
-/** The state of a step whose open tool call could not be set going: the model is told why, like of any other failure. */
+/** The state of a step whose open tool call could not start. The failure is reported to the model like any other. */
 export function refuseOpenCall(stored: JsonObject, failure: StepFailure): JsonObject {
   const state = JSON.parse(JSON.stringify(stored)) as AgentState;
   const open = state.turns.at(-1)?.calls.find((call) => call.status === 'pending');
@@ -66,7 +69,7 @@ export function refuseOpenCall(stored: JsonObject, failure: StepFailure): JsonOb
 }
 
 export function newState(ctx: RunContext, index: number, step: AgentStep): AgentState {
-  const rendered = renderTemplates(step.prompt, scopeOf(ctx, index));
+  const rendered = renderTemplates(step.prompt, buildTemplateScope(ctx, index));
   return {
     prompt: typeof rendered === 'string' ? rendered : JSON.stringify(rendered),
     turns: [],
@@ -77,9 +80,12 @@ export function newState(ctx: RunContext, index: number, step: AgentStep): Agent
 
 export const toJson = (state: AgentState) => toStorableJson(state) as JsonObject;
 
-/** The conversation so far, as the model gets it: what comes from outside without what nobody sees, and without marks of turns. */
-export function messagesOf(history: readonly SaidMessage[], state: AgentState): SaidMessage[] {
-  const messages: SaidMessage[] = [...history, { role: 'user' as const, content: state.prompt }].map(
+/**
+ * Builds the messages for the model. Removes invisible characters and breaks turn separators apart in the history, the prompt
+ * and the results of tools.
+ */
+export function messagesOf(history: readonly ModelMessage[], state: AgentState): ModelMessage[] {
+  const messages: ModelMessage[] = [...history, { role: 'user' as const, content: state.prompt }].map(
     ({ role, content }) => ({ role, content: plainText(content) }),
   );
   for (const turn of state.turns) {

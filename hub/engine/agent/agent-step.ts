@@ -5,7 +5,7 @@ import type { Transaction } from '../../platform/db/database.ts';
 import { throughOutages } from '../../platform/db/outage.ts';
 import { heapOf } from '../../platform/process/memory-budget.ts';
 import type { CallOutcome, CallSite } from '../calls/call.ts';
-import { untilAborted } from '../calls/direct-call.ts';
+import { rejectOnAbort } from '../calls/direct-call.ts';
 import { writeSunk } from '../calls/row-sink.ts';
 import { assertNotInDoubt, beginCall, resumeCall } from '../calls/skill-call.ts';
 import { isInDoubt, LeaseLost, StepFailure, toStepFailure } from '../failure.ts';
@@ -24,21 +24,21 @@ import { advanceRun, isStepState, secondsSince, stepUnderWay, writeReceipt, writ
 import type { StepRow } from '../runs/store.ts';
 import type { StepWait } from '../schema.ts';
 import type { StepOutcome } from '../steps/outcome.ts';
-import { noteInput } from '../steps/step-input.ts';
+import { recordInput } from '../steps/step-input.ts';
 import { readTurn } from './agent-answer.ts';
-import { readBriefing } from './agent-briefing.ts';
-import type { Briefing } from './agent-briefing.ts';
 import { assertWithinBudget, remainingSeconds } from './agent-budget.ts';
+import { readAgentContext } from './agent-context.ts';
+import type { AgentContext } from './agent-context.ts';
 import { summarise, writeAnswer } from './agent-conversation.ts';
 import { maxToolDepth } from './agent-protocol.ts';
 import { messagesOf, newState, toJson } from './agent-state.ts';
 import type { AgentState, AgentStep, ToolCall } from './agent-state.ts';
 
 /**
- * Goes on with an agent's loop: asks the model, carries out the tools that it calls, tells it what came of them, until it ends with
- * FINAL. Every turn and every tool result is written before the next begins, so that a crash repeats none of them.
+ * Starts or continues the loop of an agent: calls the model, executes its tool calls, and sends it their results, until the model
+ * ends with FINAL. Each turn and each tool result is written before the next one starts, so a crash repeats none of them.
  *
- * Over 300 lines: the order of its turns, its writes and its memory is read side by side.
+ * Over 300 lines: the order of turns, writes and memory reservations must be reviewed together.
  */
 export async function runAgentStep(
   deps: EngineDependencies,
@@ -49,25 +49,25 @@ export async function runAgentStep(
   row: StepRow | undefined,
 ): Promise<StepOutcome> {
   const isNew = (row?.state ?? null) === null && row?.unread_state !== true;
-  const begun = isNew ? ctx.working(index, () => newState(ctx, index, step)) : null;
-  if (begun !== null) noteInput(ctx, index, { prompt: begun.prompt });
-  const briefing = await ctx.read((tx) => readBriefing(tx, deps, ctx, index, step));
-  // The templates of the step are rendered.
+  const initialState = isNew ? ctx.working(index, () => newState(ctx, index, step)) : null;
+  if (initialState !== null) recordInput(ctx, index, { prompt: initialState.prompt });
+  const agentContext = await ctx.read((tx) => readAgentContext(tx, deps, ctx, index, step));
+  // The templates of the step are rendered, so the outputs that they read are no longer needed.
   await setAside(ctx, index + 1);
-  const state = begun ?? ((row?.state ?? (await readLargeState(ctx, row))) as unknown as AgentState);
-  // Each try has the time of the step.
+  const state = initialState ?? ((row?.state ?? (await readLargeState(ctx, row))) as unknown as AgentState);
+  // Each attempt has the full time limit of the step.
   if (row?.wait?.kind === 'retry') state.activeMs = 0;
   if (row !== undefined) ctx.results.set(index, { ...row, state: null });
-  const loop = new AgentLoop(deps, ctx, index, step, attempt, state, briefing);
+  const loop = new AgentLoop(deps, ctx, index, step, attempt, state, agentContext);
   try {
     return await loop.run(openWaitOf(row));
   } catch (error) {
-    if (error instanceof StepFailure) return { kind: 'failed', attempt, failure: error, state: loop.json() };
+    if (error instanceof StepFailure) return { kind: 'failed', attempt, failure: error, state: loop.toJson() };
     throw error;
   }
 }
 
-/** What the open tool call of a step waits for; null when none was begun. */
+/** What the open tool call of a step waits for. Null if it has not started to wait. */
 function openWaitOf(row: StepRow | undefined): StepWait | null {
   const wait = row?.wait ?? null;
   if (wait?.kind === 'retry') return wait.of ?? null;
@@ -80,12 +80,12 @@ class AgentLoop {
   readonly #index: number;
   readonly #step: AgentStep;
   readonly #attempt: number;
-  /** By `performance.now()`. */
+  /** Start of this execution, by `performance.now()`. */
   readonly #beganAt = performance.now();
   #state: AgentState;
-  /** Heap that the state used when it was written last, in bytes. */
+  /** Heap of the state at its last write, in bytes. */
   #stateHeap: number;
-  readonly #briefing: Briefing;
+  readonly #agentContext: AgentContext;
 
   constructor(
     deps: EngineDependencies,
@@ -94,7 +94,7 @@ class AgentLoop {
     step: AgentStep,
     attempt: number,
     state: AgentState,
-    briefing: Briefing,
+    agentContext: AgentContext,
   ) {
     this.#deps = deps;
     this.#ctx = ctx;
@@ -103,24 +103,24 @@ class AgentLoop {
     this.#attempt = attempt;
     this.#state = state;
     this.#stateHeap = ctx.working(index, () => heapOf(state as unknown as JsonObject));
-    this.#briefing = briefing;
+    this.#agentContext = agentContext;
   }
 
   async run(wait: StepWait | null): Promise<StepOutcome> {
-    let waiting = wait;
+    let openWait = wait;
     for (;;) {
       this.#ctx.signal.throwIfAborted();
       await this.#reserveMemory();
       if (this.#openCall() !== undefined) {
-        const outcome = await this.#callTool(waiting);
-        waiting = null;
+        const outcome = await this.#callTool(openWait);
+        openWait = null;
         if (outcome !== null) return outcome;
         continue;
       }
       const final = this.#state.turns.at(-1)?.final;
       if (final !== undefined) return this.#finish(final);
       assertWithinBudget(this.#step, this.#state);
-      await this.#askModel();
+      await this.#callModel();
     }
   }
 
@@ -128,25 +128,25 @@ class AgentLoop {
     return this.#state.turns.at(-1)?.calls.find((call) => call.status === 'pending');
   }
 
-  json(): JsonObject {
+  toJson(): JsonObject {
     return this.#working(() => toJson(this.#state));
   }
 
   /**
-   * Reserves memory for the state, for the request to the model, and for a result of so many bytes that comes next. Where there is no room, or
-   * another run has waited long for some, the state is left in the database until there is.
+   * Reserves memory for the state, for the request to the model, and for the next result of `resultHeap` bytes. If there is not
+   * enough memory, or another run has waited long for memory, the state stays in the database only until memory is available.
    */
   async #reserveMemory(resultHeap = 0): Promise<void> {
     const { memory, signal } = this.#ctx;
     const heap = 2 * this.#stateHeap + resultHeap;
     const isWritten = this.#state.turns.length > 0;
-    const yields = isWritten && memory.isWanted;
-    if (!yields && memory.tryResize(heap)) return;
+    const shouldYield = isWritten && memory.isWanted;
+    if (!shouldYield && memory.tryResize(heap)) return;
     if (isWritten) this.#state = { ...this.#state, prompt: '', turns: [] };
-    if (yields) memory.tryResize(0);
+    if (shouldYield) memory.tryResize(0);
     const { activeMs } = this.#state;
     const failure = await reserve(this.#ctx, heap).catch((error: unknown) => error);
-    // Without its state, nothing of the step may be written.
+    // After an abort nothing is written: the state is not in memory.
     signal.throwIfAborted();
     if (isWritten) {
       const state = (await readState(this.#ctx, this.#index)) as unknown as AgentState;
@@ -159,37 +159,37 @@ class AgentLoop {
     return this.#ctx.working(this.#index, work);
   }
 
-  async #askModel(): Promise<void> {
+  async #callModel(): Promise<void> {
     const { signal, run } = this.#ctx;
     const seconds = remainingSeconds(this.#step, this.#state);
-    const late = seconds === undefined ? null : AbortSignal.timeout(Math.ceil(seconds * 1000));
-    const either = late === null ? signal : AbortSignal.any([signal, late]);
+    const timeout = seconds === undefined ? null : AbortSignal.timeout(Math.ceil(seconds * 1000));
+    const callSignal = timeout === null ? signal : AbortSignal.any([signal, timeout]);
     const startedAt = performance.now();
-    const { instructions, model, history, authors } = this.#briefing;
+    const { instructions, model, history, authors } = this.#agentContext;
     const messages = this.#working(() => messagesOf(history, this.#state));
     const { maxTokens } = this.#step;
-    const left =
+    const remainingTokens =
       maxTokens === undefined
         ? undefined
         : Math.max(1, maxTokens - this.#state.usage.inputTokens - this.#state.usage.outputTokens);
     try {
-      const ask = () =>
-        throughOutages(either, () =>
+      const generate = () =>
+        throughOutages(callSignal, () =>
           this.#working(() =>
             this.#deps.agents.generate({
               tenantId: run.tenant_id,
               preferredModel: model,
               instructions,
               messages,
-              ...(left === undefined ? {} : { maxOutputTokens: left }),
-              signal: either,
+              ...(remainingTokens === undefined ? {} : { maxOutputTokens: remainingTokens }),
+              signal: callSignal,
             }),
           ),
         );
-      const answer = await this.#ctx.slot.outside(() => untilAborted(ask(), either));
+      const answer = await this.#ctx.slot.outside(() => rejectOnAbort(generate(), callSignal));
       authors.push(...(answer.authors ?? []));
       const { text, parsed } = this.#working(() => readTurn(answer.text, instructions, messages));
-      const before = this.#state.turns.reduce((count, turn) => count + turn.calls.length, 0);
+      const earlierCalls = this.#state.turns.reduce((count, turn) => count + turn.calls.length, 0);
       this.#state.turns.push({
         text,
         model: answer.model,
@@ -198,7 +198,7 @@ class AgentLoop {
         usage: answer.usage,
         attempts: answer.attempts,
         calls: parsed.calls.map(({ skillId, input }, index) => ({
-          call: before + index + 1,
+          call: earlierCalls + index + 1,
           attempt: this.#attempt,
           skillId,
           input,
@@ -210,7 +210,7 @@ class AgentLoop {
       this.#state.usage.inputTokens += answer.usage.inputTokens;
       this.#state.usage.outputTokens += answer.usage.outputTokens;
     } catch (error) {
-      if (late?.aborted === true && !signal.aborted)
+      if (timeout?.aborted === true && !signal.aborted)
         throw new StepFailure('timeout', `The agent took longer than ${this.#step.timeoutSeconds} s.`, {
           retryable: false,
           cause: error,
@@ -223,10 +223,10 @@ class AgentLoop {
     await this.#save((tx) => noteRunAuthors(tx, this.#ctx.runId, authors));
   }
 
-  /** Carries out the open tool call; answers how the step waits for it, or null when its result is written. */
+  /** Executes the open tool call. Returns how the step waits for it, or null once its result is written. */
   async #callTool(wait: StepWait | null): Promise<StepOutcome | null> {
     let call = this.#openCall() as ToolCall;
-    const skill = this.#briefing.tools.find((known) => known.id === call.skillId);
+    const skill = this.#agentContext.tools.find((known) => known.id === call.skillId);
     const attempt = call.attempt ?? this.#attempt;
     const site: CallSite = {
       index: this.#index,
@@ -235,15 +235,15 @@ class AgentLoop {
       call: call.call,
       label: undefined,
       timeoutSeconds: remainingSeconds(this.#step, this.#state),
-      state: () => this.json(),
+      state: () => this.toJson(),
       reserve: async (heapBytes) => {
-        const waitsSince = performance.now();
+        const waitStartedAt = performance.now();
         await this.#reserveMemory(heapBytes).catch((error: unknown) => {
           memoryFailure = error;
           throw error;
         });
-        startedAt += performance.now() - waitsSince;
-        // The state may have been read again.
+        startedAt += performance.now() - waitStartedAt;
+        // `#reserveMemory` can replace the state by a new copy from the database.
         call = this.#openCall() as ToolCall;
       },
     };
@@ -266,10 +266,10 @@ class AgentLoop {
     } catch (error) {
       if (this.#ctx.signal.aborted) throw this.#ctx.signal.reason;
       if (error instanceof LeaseLost) throw error;
-      // The next attempt of the step reads the result, once there is memory for it.
+      // Fails the attempt of the step. The next attempt reads the result once there is memory for it.
       if (error === memoryFailure) throw error;
       const failure = toStepFailure(error);
-      // A model must not repeat a call that may have had an effect.
+      // The step fails too: the model must not repeat a call that could have had an effect.
       if (isInDoubt(failure)) throw failure;
       if (failure.code === 'internal')
         this.#deps.logger.error(
@@ -286,10 +286,10 @@ class AgentLoop {
       return null;
     }
     this.#state.activeMs += performance.now() - startedAt;
-    if (outcome.kind === 'waiting') return { ...outcome, attempt: this.#attempt, state: this.json() };
+    if (outcome.kind === 'waiting') return { ...outcome, attempt: this.#attempt, state: this.toJson() };
     const { output, outputText, effect, rows, persist } = outcome;
     Object.assign(call, { status: 'succeeded', output, outputText });
-    const receipt = async (tx: Transaction) => {
+    const writeCallReceipt = async (tx: Transaction) => {
       if (effect !== 'pure')
         await writeReceipt(tx, {
           runId: this.#ctx.runId,
@@ -300,7 +300,7 @@ class AgentLoop {
     };
     try {
       await this.#save(async (tx) => {
-        await receipt(tx);
+        await writeCallReceipt(tx);
         await writeSunk(tx, rows);
         await persist?.(tx);
       });
@@ -310,13 +310,14 @@ class AgentLoop {
       delete call.output;
       delete call.outputText;
       Object.assign(call, { status: 'failed', error: { code: failure.code, message: failure.message } });
-      await this.#save(receipt);
+      await this.#save(writeCallReceipt);
     }
     return null;
   }
 
-  async #save(more?: (tx: Transaction) => Promise<void>): Promise<void> {
-    // All that its turns and tools brought is the output of an agent in the end.
+  /** Writes the state of the step, and `writeMore` in the same transaction. */
+  async #save(writeMore?: (tx: Transaction) => Promise<void>): Promise<void> {
+    // The final output of the step contains all turns and tool results, so the state counts as output.
     const { state, bytes, heap } = this.#working(() => {
       const json = toJson(this.#state);
       return { state: json, bytes: outputBytesOf(json, null), heap: heapOf(json) };
@@ -324,29 +325,29 @@ class AgentLoop {
     const refusal = refuseOutput(otherOutputBytesOf(this.#ctx, this.#index), bytes);
     if (refusal !== null) throw refusal;
     this.#stateHeap = heap;
-    let tries = 0;
+    let attempts = 0;
     await this.#ctx.write(async (tx) => {
-      tries += 1;
+      attempts += 1;
       const beganAgo = secondsSince(this.#beganAt);
-      // The connection may have broken between the commit and the word of it.
-      if (tries > 1 && (await this.#working(() => isStepState(tx, this.#ctx, this.#index, state)))) return;
+      // A lost connection can hide that the first attempt was committed.
+      if (attempts > 1 && (await this.#working(() => isStepState(tx, this.#ctx, this.#index, state)))) return;
       await advanceRun(tx, this.#ctx, { fromStep: this.#index, nextStep: this.#index, ends: null, error: null });
       await writeStep(tx, this.#ctx, stepUnderWay(this.#index, this.#attempt, { state }), beganAgo);
-      await more?.(tx);
+      await writeMore?.(tx);
     });
     this.#ctx.called = null;
   }
 
   async #finish(final: string): Promise<StepOutcome> {
     const { turns, usage, prompt } = this.#state;
-    const { session, model } = this.#briefing;
+    const { session, model } = this.#agentContext;
     const output = this.#working(() =>
       toStorableJson({
         text: final,
         turns,
         usage,
         model: turns.at(-1)?.model ?? null,
-        // Steps that an older hub began have none in their first turns.
+        // Missing in turns of earlier releases.
         attempts: turns.flatMap((turn) => turn.attempts ?? []),
         sessionId: session?.id ?? null,
       }),

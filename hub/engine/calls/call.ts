@@ -4,49 +4,49 @@ import type { Approval, ChildRequest, CommandRequest, NewApproval } from '../por
 import type { StepWait } from '../schema.ts';
 import type { EffectKind, SkillOutcome, SunkRow } from '../skill.ts';
 
-/** One call of a skill: that of a skill step, or one of an agent's tool calls within its step. */
+/** One call of a skill: the call of a skill step, or a tool call within an agent step. */
 export interface CallSite {
   index: number;
-  /** The attempt that the call counts as, also in its key: of a tool call, the attempt of the step in which the model requested it. */
+  /** The attempt that identifies the call. For a tool call, the attempt of the step in which the model requested it. */
   attempt: number;
-  /** The attempt that the step is in. */
+  /** The current attempt of the step. */
   stepAttempt: number;
-  /** 0 for the step itself. */
+  /** Number of the tool call in an agent step. 0 for the step itself. */
   call: number;
-  /** What people call it, in an approval. */
+  /** Name of the call in an approval. */
   label: string | undefined;
   timeoutSeconds: number | undefined;
-  /** The approval that was given for it, if it needed one. */
+  /** The approval of the call, if it needed one. */
   approval?: Approval;
-  /** Returns what the step has done so far, to be kept with whatever is written. */
+  /** Returns the state of an agent step, which each write of the step stores. Null for other steps. */
   state: () => JsonObject | null;
-  /** Reserves heap, in bytes, for the result that the call waited for, before that is read. @throws StepFailure `out_of_memory`. */
+  /** Reserves heap, in bytes, for the result that the call waited for, before it is read. @throws StepFailure `out_of_memory`. */
   reserve: (heapBytes: number) => Promise<void>;
 }
 
 interface WaitTerms {
   kind: 'waiting';
-  /** When to continue the run if nothing wakes it, in seconds; null for never. */
+  /** Time until the run continues if nothing wakes it, in seconds. Null for never. */
   wakeInSeconds: number | null;
 }
 
-/** A command to be sent to a node. */
+/** A command that is not sent yet. */
 export interface CommandWait extends WaitTerms {
   for: 'command';
   request: Omit<CommandRequest, 'deadlineInSeconds'>;
-  /** Time of the step, which began with the call; undefined for no limit. */
+  /** Time limit of the call, in seconds, from `calledAt`. Undefined for no limit. */
   timeoutSeconds: number | undefined;
-  /** When the call began, by `performance.now()`. */
+  /** Start of the call, by `performance.now()`. */
   calledAt: number;
 }
 
-/** An approval to be created. */
+/** An approval that is not created yet. */
 export interface ApprovalWait extends WaitTerms {
   for: 'approval';
   request: NewApproval;
 }
 
-/** A child run to be started. */
+/** A child run that is not started yet. */
 export interface ChildWait extends WaitTerms {
   for: 'child';
   skillId: string;
@@ -54,13 +54,13 @@ export interface ChildWait extends WaitTerms {
   request: Omit<ChildRequest, 'requestedBy' | 'authoredBy'>;
 }
 
-/** A command, approval or child run that exists already and is still open. */
+/** A command, approval or child run that exists and is still open. */
 export interface OpenWait extends WaitTerms {
   for: 'open';
   wait: StepWait;
 }
 
-/** What a call waits for while no worker holds its run. `suspend` creates it in the transaction that suspends the run. */
+/** What a call waits for without a worker. `suspend` creates it in the transaction that suspends the run. */
 export type Waiting = CommandWait | ApprovalWait | ChildWait | OpenWait;
 
 export type CallOutcome =

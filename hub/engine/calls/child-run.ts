@@ -11,8 +11,8 @@ import type { SpawnSkill } from '../skill.ts';
 import { maxRunDepth } from '../starts/accept-runs.ts';
 import type { CallOutcome, CallSite, ChildWait } from './call.ts';
 
-/** How often a run looks after the one that it waits for, should nobody wake it, in seconds. */
-const childGraceSeconds = 300;
+/** How often a run checks its child run if no wake-up arrives, in seconds. */
+const childPollSeconds = 300;
 
 const spawnInput = z.object({
   workflowId: z.string(),
@@ -20,8 +20,8 @@ const spawnInput = z.object({
   payload: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** The wait for a new child run. @throws StepFailure `depth_exceeded`. */
-export function childWait(
+/** Builds the wait for a new child run. @throws StepFailure `depth_exceeded`. */
+export function buildChildWait(
   { run }: RunContext,
   { timeoutSeconds = Infinity }: CallSite,
   skill: SpawnSkill,
@@ -35,7 +35,7 @@ export function childWait(
   return {
     kind: 'waiting',
     for: 'child',
-    wakeInSeconds: Math.min(childGraceSeconds, timeoutSeconds),
+    wakeInSeconds: Math.min(childPollSeconds, timeoutSeconds),
     skillId: skill.id,
     request: {
       tenantId: run.tenant_id,
@@ -50,7 +50,7 @@ export function childWait(
   };
 }
 
-/** Starts a child run; returns its id. @throws StepFailure `subagent_refused` when its workflow cannot be started. */
+/** Starts a child run and returns its id. @throws StepFailure `subagent_refused` if its workflow cannot be started. */
 export async function startChildRun(
   tx: Transaction,
   { startChild }: Pick<EngineDependencies, 'startChild'>,
@@ -75,16 +75,16 @@ interface ChildRow {
   [column: string]: unknown;
   status: string;
   error: { code: string; message: string } | null;
-  /** Null also for an output larger than was requested. */
+  /** Null also if the output exceeds the requested size. */
   output: JsonValue;
   output_text: string | null;
-  /** What output and text take up, as `outputBytesOf` counts them; null without a step that succeeded. */
+  /** Size of output and text by `outputBytesOf`, in bytes. Null if no step succeeded. */
   output_bytes: number | null;
-  /** Seconds since the child run was accepted, by the clock of the database, which also wakes the parent run. */
+  /** Seconds since the child run was accepted, by the clock of the database. The wake-up of the parent run uses the same clock. */
   age_seconds: number;
 }
 
-/** Reads a child run, and the output of its last step that succeeded if that has at most `maxOutputBytes`. */
+/** Reads a child run, and the output of its last successful step if the output has at most `maxOutputBytes`. */
 const readChild = (ctx: RunContext, runId: string, maxOutputBytes: number): Promise<ChildRow | undefined> =>
   ctx.read(async (tx) => {
     const { rows } = await tx.query<ChildRow>(
@@ -100,8 +100,8 @@ const readChild = (ctx: RunContext, runId: string, maxOutputBytes: number): Prom
   });
 
 /**
- * Continues a call once the child run that it waits for has ended. A child run that is still open after `timeoutSeconds` continues by itself.
- * @throws StepFailure unless the child run succeeded in time.
+ * Continues a call whose child run has ended, or waits again. A child run that has not ended after `timeoutSeconds` is not cancelled.
+ * @throws StepFailure if the child run failed, was cancelled or deleted, or did not end in time.
  */
 export async function resumeChild(ctx: RunContext, site: CallSite, runId: string): Promise<CallOutcome> {
   const { timeoutSeconds = Infinity } = site;
@@ -131,7 +131,7 @@ export async function resumeChild(ctx: RunContext, site: CallSite, runId: string
       throw new StepFailure('subagent_cancelled', `The run ${runId} was cancelled.`, { retryable: false });
     default: {
       const remainingSeconds = timeoutSeconds - child.age_seconds;
-      // Not retryable: a further try would start a second child run beside the first one.
+      // Not retryable: a retry would start a second child run while the first one continues.
       if (remainingSeconds <= 0)
         throw new StepFailure(
           'timeout',
@@ -141,7 +141,7 @@ export async function resumeChild(ctx: RunContext, site: CallSite, runId: string
       return {
         kind: 'waiting',
         for: 'open',
-        wakeInSeconds: Math.min(childGraceSeconds, remainingSeconds),
+        wakeInSeconds: Math.min(childPollSeconds, remainingSeconds),
         wait: { kind: 'run', runId },
       };
     }

@@ -8,12 +8,13 @@ import { stepUnderWay } from '../runs/store.ts';
 import type { DirectSkill, SkillContext } from '../skill.ts';
 import type { CallOutcome, CallSite } from './call.ts';
 
-/** The largest output of a step, as JSON, in bytes. */
+/** Maximum size of the output of a step, as JSON, in bytes. Outputs of direct skills are measured in characters. */
 export const maxOutputBytes = 4 * 1024 * 1024;
 
 /**
- * Calls a skill of this process. One that reaches out and may not be repeated leaves its outcome unknown once nobody can say whether it did.
- * @throws StepFailure; whatever the skill throws.
+ * Calls a skill in this process. If a `once` skill fails unexpectedly after its intent was written, the step fails with
+ * `outcome_unknown`, because the effect could have happened.
+ * @throws StepFailure; any error of the skill.
  */
 export async function executeDirect(
   deps: EngineDependencies,
@@ -36,33 +37,36 @@ export async function executeDirect(
     depth: run.depth,
     sessionId: typeof sessionId === 'string' ? sessionId : null,
     environment: run.environment,
-    // Without the attempt of a step: a retry repeats the same call. An agent's calls differ, and each keeps the attempt that requested it.
+    // The key of a step has no attempt, because a retry repeats the same call. A tool call keeps the attempt that requested it.
     idempotencyKey: call === 0 ? `${run.id}-${index}` : `${run.id}-${index}-${attempt}-${call}`,
     signal,
   };
-  let mayHaveLeft = false;
+  // Whether the effect of a `once` skill could have happened.
+  let isEffectPossible = false;
   try {
-    const found =
+    const lookedUp =
       skill.lookUp === undefined
         ? undefined
         : await throughOutages(signal, () =>
-            untilAborted(
+            rejectOnAbort(
               ctx.working(index, () => skill.lookUp?.(input, context) as Promise<unknown>),
               signal,
             ),
           );
     const execute = () =>
-      untilAborted(
-        ctx.working(index, () => skill.execute(input, context, found)),
+      rejectOnAbort(
+        ctx.working(index, () => skill.execute(input, context, lookedUp)),
         signal,
       );
-    const reachOut = async () => {
-      if (skill.effect !== 'pure') await declareEffect(ctx, site, skill.id, skill.effect);
-      mayHaveLeft = skill.effect === 'once';
+    const executeWithIntent = async () => {
+      if (skill.effect !== 'pure') await recordIntent(ctx, site, skill.id, skill.effect);
+      isEffectPossible = skill.effect === 'once';
       return skill.effect === 'once' ? execute() : throughOutages(signal, execute);
     };
-    // The wait for the disk before it is no work either: the more runs wait for that together, the fewer waits there are.
-    const outcome = await (skill.waitsForThirdParty === true ? ctx.slot.outside(reachOut) : reachOut());
+    // The slot is released before the intent is written: the more runs wait for the disk together, the fewer flushes are needed.
+    const outcome = await (skill.waitsForThirdParty === true
+      ? ctx.slot.outside(executeWithIntent)
+      : executeWithIntent());
     const [output, text] = ctx.working(index, () => {
       const storable = toStorableJson(outcome.output);
       return [storable, JSON.stringify(storable)];
@@ -84,18 +88,18 @@ export async function executeDirect(
   } catch (error) {
     if (timeout?.aborted === true && !ctx.signal.aborted) {
       throw new StepFailure('timeout', `${skill.id} took longer than ${timeoutSeconds} s.`, {
-        retryable: !mayHaveLeft,
+        retryable: !isEffectPossible,
         cause: error,
       });
     }
-    if (error instanceof DatabaseOutage && mayHaveLeft) {
+    if (error instanceof DatabaseOutage && isEffectPossible) {
       throw new StepFailure(
         'outcome_unknown',
         `The database was out of reach while ${skill.id} was under way; find out what happened before you retry.`,
         { retryable: false, cause: error },
       );
     }
-    if (mayHaveLeft && !ctx.signal.aborted && toStepFailure(error).code === 'internal') {
+    if (isEffectPossible && !ctx.signal.aborted && toStepFailure(error).code === 'internal') {
       deps.logger.error(
         { err: error, runId: ctx.runId, stepIndex: index, skillId: skill.id },
         'a call that may have reached out failed unexpectedly',
@@ -110,8 +114,8 @@ export async function executeDirect(
   }
 }
 
-/** Writes down that a call is about to reach out, so that whoever comes after a death of this worker knows that it may have. */
-async function declareEffect(
+/** Writes the intent of a call to disk before its effect. After a crash, the next worker finds that the effect could have happened. */
+async function recordIntent(
   ctx: RunContext,
   { index, attempt, stepAttempt, call, state }: CallSite,
   skillId: string,
@@ -131,8 +135,8 @@ async function declareEffect(
   ctx.called = null;
 }
 
-/** A skill that does not heed its signal must not hold the worker. */
-export async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
+/** Settles with the promise, or rejects when the signal aborts. A skill that ignores its signal cannot block the worker. */
+export async function rejectOnAbort<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason as Error);
   if (signal.aborted) onAbort();

@@ -16,63 +16,67 @@ import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
 import { smallOutputBytes } from '../runs/run-outputs.ts';
 import { splitNodeInput } from '../skill.ts';
 import type { NodeSkill, Skill } from '../skill.ts';
-import { approvalSeconds, askApproval, openApproval } from '../steps/approval-gate.ts';
+import { buildApprovalWait, defaultApprovalExpirySeconds, defaultApprovalTerms } from '../steps/approval-gate.ts';
 import { approvalMessage } from '../steps/approval-message.ts';
-import type { EarlierTry } from '../steps/approval-message.ts';
+import type { EarlierAttempt } from '../steps/approval-message.ts';
 import { hashOf } from './call.ts';
 import type { CallOutcome, CallSite, CommandWait } from './call.ts';
 
-/** After a command's own deadline the sweep ends it; this is when the run looks by itself, in seconds. */
+/** How long after the deadline of a command the run checks it, in seconds. The sweep normally ends the command before. */
 const commandGraceSeconds = 60;
 
-/** Sends a command to a node, or asks for the approval that must come first. @throws AppError when the node can't be used. */
+/** Builds the wait for a command, or for the approval that the command needs first. @throws AppError if the node cannot be used. */
 export async function beginCommand(
   deps: EngineDependencies,
   ctx: RunContext,
   site: CallSite,
   skill: NodeSkill,
-  asked: Record<string, unknown>,
+  requestedInput: Record<string, unknown>,
 ): Promise<CallOutcome> {
   const { command } = skill;
-  const { nodeId } = splitNodeInput(asked);
-  // The node ends the command itself within the time of the step: the hub could only lose sight of it.
-  const input = site.timeoutSeconds === undefined ? asked : limitTimeout(command, asked, site.timeoutSeconds * 1000);
-  // A step's own call is judged in the transaction that sends it; an agent's before, so that its model hears of a refusal.
+  const { nodeId } = splitNodeInput(requestedInput);
+  // The node ends the command at the time-out of the step: the hub can only stop waiting for it.
+  const input =
+    site.timeoutSeconds === undefined
+      ? requestedInput
+      : limitTimeout(command, requestedInput, site.timeoutSeconds * 1000);
+  // The command of a skill step is checked in the transaction that sends it. The command of a tool call is checked here too,
+  // so that the model gets the error.
   if (command.needsApproval || site.call > 0)
     await ctx.read((tx) => deps.nodes.assertUsable(tx, ctx.run.tenant_id, nodeId, command));
-  if (!command.needsApproval) return commandWait(ctx, site, skill, input as JsonObject, null);
+  if (!command.needsApproval) return buildCommandWait(ctx, site, skill, input as JsonObject, null);
   const text = approvedRequestText(
     nodeId,
     systemRun.input.parse(deviceInput(systemRun, splitNodeInput(input).command)),
   );
-  return askApproval(ctx, site, {
-    ...openApproval,
+  return buildApprovalWait(ctx, site, {
+    ...defaultApprovalTerms,
     kind: 'system.run',
     title: `${site.label ?? skill.title}: ${commandLine(input['argv'] as string[])}`.slice(0, 500),
-    message: approvalMessage({ kind: 'program' }, await findEarlierTry(deps, ctx, site, skill)),
+    message: approvalMessage({ kind: 'program' }, await findEarlierAttempt(deps, ctx, site, skill)),
     request: toStorableJson(input) as JsonObject,
     requestHash: hashOf(text),
     onTimeout: 'reject',
     expiresInSeconds:
-      site.timeoutSeconds === undefined ? approvalSeconds : Math.max(1, Math.round(site.timeoutSeconds)),
+      site.timeoutSeconds === undefined ? defaultApprovalExpirySeconds : Math.max(1, Math.round(site.timeoutSeconds)),
   });
 }
 
-/** An earlier try of a step whose command may have had an effect, of which approvers must know; null without one. */
-export async function findEarlierTry(
+/** Finds an earlier attempt of a step whose command could have had an effect. Approvers must know of it. Null if there is none. */
+export async function findEarlierAttempt(
   deps: EngineDependencies,
   ctx: RunContext,
   site: CallSite,
   skill: Skill,
-): Promise<EarlierTry | null> {
+): Promise<EarlierAttempt | null> {
   if (skill.kind !== 'node' || !skill.command.acts) return null;
   const { type } = skill.command;
   const earlier = await ctx.read((tx) => deps.nodes.findEarlier(tx, { runId: ctx.runId, stepIndex: site.index, type }));
   return earlier === null ? null : { type, ...earlier };
 }
 
-/** The wait for a new command. */
-export function commandWait(
+/** Builds the wait for a new command. */
+export function buildCommandWait(
   { run }: RunContext,
   site: CallSite,
   skill: NodeSkill,
@@ -109,13 +113,13 @@ export function commandWait(
   };
 }
 
-/** The request with the time that is left of the step now. The transaction that writes it can run later, or again. */
+/** The request with the remaining time of the step. Call it in each transaction, because a transaction can start late or be retried. */
 export const commandRequest = ({ request, timeoutSeconds, calledAt }: CommandWait): CommandRequest => ({
   ...request,
   deadlineInSeconds: timeoutSeconds === undefined ? null : timeoutSeconds - (performance.now() - calledAt) / 1000,
 });
 
-/** Sends a command; returns its id. @throws StepFailure when the node cannot be sent it. */
+/** Sends a command and returns its id. @throws StepFailure if it cannot be sent to the node. */
 export async function sendCommand(tx: Transaction, nodes: NodePort, wait: CommandWait): Promise<string> {
   try {
     return await nodes.dispatch(tx, commandRequest(wait));
@@ -124,7 +128,7 @@ export async function sendCommand(tx: Transaction, nodes: NodePort, wait: Comman
   }
 }
 
-/** Who approved a call, as its device learns it; null for a call that needed no approval, or that nobody decided. */
+/** The approver of a call, for the device. Null if the call needed no approval, or no user or API key decided. */
 function approverOf({ approval }: CallSite): CommandOrigin['approvedBy'] | null {
   if (approval === undefined || approval.decider === null || approval.decidedAt === null) return null;
   const { kind, id, name } = approval.decider;
@@ -133,13 +137,13 @@ function approverOf({ approval }: CallSite): CommandOrigin['approvedBy'] | null 
   return { kind: kind === 'key' ? 'key' : 'user', ...by, at: approval.decidedAt.toISOString() };
 }
 
-/** Why a call is made, in the words of its approver or its workflow; null where neither says. */
+/** The reason for a call: the note or title of its approval, or the name of its step. Null if there is none. */
 function reasonOf({ approval }: CallSite, stepName: string | undefined): string | null {
   const reason = [approval?.note, approval?.title, stepName].find((text) => typeof text === 'string' && text !== '');
   return reason?.slice(0, maxOriginReason).toWellFormed() ?? null;
 }
 
-/** Goes on once a command ended. @throws StepFailure when it failed. */
+/** Continues a call whose command has ended, or waits again. @throws StepFailure if the command failed. */
 export async function resumeCommand(
   deps: EngineDependencies,
   ctx: RunContext,

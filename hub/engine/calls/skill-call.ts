@@ -15,28 +15,33 @@ import { inDoubt, readEffect } from '../runs/store.ts';
 import type { StepWait } from '../schema.ts';
 import { splitNodeInput } from '../skill.ts';
 import type { Skill } from '../skill.ts';
-import { beyondGrants } from '../skills/grants.ts';
-import { approvalSeconds, askApproval, openApproval, settledApproval } from '../steps/approval-gate.ts';
+import { findGrantViolation } from '../skills/grants.ts';
+import {
+  buildApprovalWait,
+  checkApproval,
+  defaultApprovalExpirySeconds,
+  defaultApprovalTerms,
+} from '../steps/approval-gate.ts';
 import { approvalMessage } from '../steps/approval-message.ts';
-import type { EarlierTry } from '../steps/approval-message.ts';
-import { noteInput } from '../steps/step-input.ts';
+import type { EarlierAttempt } from '../steps/approval-message.ts';
+import { recordInput } from '../steps/step-input.ts';
 import { hashOf } from './call.ts';
 import type { ApprovalWait, CallOutcome, CallSite } from './call.ts';
-import { childWait, resumeChild } from './child-run.ts';
+import { buildChildWait, resumeChild } from './child-run.ts';
 import { executeDirect } from './direct-call.ts';
-import { beginCommand, commandWait, findEarlierTry, resumeCommand } from './node-call.ts';
+import { beginCommand, buildCommandWait, findEarlierAttempt, resumeCommand } from './node-call.ts';
 
-/** Looks a skill up. @throws StepFailure. */
-export function skillOf(deps: EngineDependencies, skillId: string): Skill {
+/** Finds a skill. @throws StepFailure `unknown_skill`. */
+export function requireSkill(deps: EngineDependencies, skillId: string): Skill {
   const skill = deps.skills.find(skillId);
   if (skill === undefined)
     throw new StepFailure('unknown_skill', `There is no skill "${skillId.slice(0, 100)}".`, { retryable: false });
   return skill;
 }
 
-/** Parses what a skill is called with. @throws StepFailure that names each field. */
-export function parseInput(skill: Skill, rendered: JsonValue): Record<string, unknown> {
-  const parsed = skill.input.safeParse(rendered);
+/** Parses the input of a call. @throws StepFailure `invalid_input` with each invalid field. */
+export function parseInput(skill: Skill, input: JsonValue): Record<string, unknown> {
+  const parsed = skill.input.safeParse(input);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `${fieldPath(['input', ...issue.path])} ${schemaMessage(issue)}`);
   throw new StepFailure('invalid_input', `${skill.id} can't use its input: ${problems.join('; ').slice(0, 2000)}`, {
@@ -44,27 +49,29 @@ export function parseInput(skill: Skill, rendered: JsonValue): Record<string, un
   });
 }
 
-/** Begins a call: carries it out, hands it to a node, starts a run, or asks for the approval that must come first. */
+/** Begins a call: executes a direct skill, or returns the wait for a command, a child run, or the approval that must come first. */
 export async function beginCall(
   deps: EngineDependencies,
   ctx: RunContext,
   site: CallSite,
   skill: Skill,
-  asked: JsonValue,
+  requestedInput: JsonValue,
 ): Promise<CallOutcome> {
-  const parsed = ctx.working(site.index, () => parseInput(skill, asked));
+  const parsed = ctx.working(site.index, () => parseInput(skill, requestedInput));
   assertGranted(ctx, skill.id, parsed);
-  // What is approved and sent names the node by its id: a later change of names or tags can't redirect it.
-  const rendered = skill.kind === 'node' ? await withNodeId(deps, ctx, skill.command, asked, parsed) : asked;
-  const input = rendered === asked ? parsed : ctx.working(site.index, () => parseInput(skill, rendered));
+  // The approved and sent input selects the node by id, so that a later change of names or tags cannot redirect it.
+  const resolvedInput =
+    skill.kind === 'node' ? await withNodeId(deps, ctx, skill.command, requestedInput, parsed) : requestedInput;
+  const input =
+    resolvedInput === requestedInput ? parsed : ctx.working(site.index, () => parseInput(skill, resolvedInput));
   const isGated = ctx.run.approvals_required_for?.some((pattern) => matchesGlob(pattern, skill.id)) === true;
-  // A node's own gate asks in its own words, for exactly what the device will check.
+  // A node command that needs approval requests its own, bound to exactly the content that the device checks.
   if (isGated && !(skill.kind === 'node' && skill.command.needsApproval))
-    return askOnce(deps, ctx, site, skill, async () => {
-      const earlier = await findEarlierTry(deps, ctx, site, skill);
-      return ctx.working(site.index, () => askForSkill(ctx, site, skill, rendered, earlier));
+    return requestApprovalOnce(deps, ctx, site, skill, async () => {
+      const earlier = await findEarlierAttempt(deps, ctx, site, skill);
+      return ctx.working(site.index, () => buildSkillApprovalWait(ctx, site, skill, resolvedInput, earlier));
     });
-  return carryOut(deps, ctx, site, skill, input);
+  return executeCall(deps, ctx, site, skill, input);
 }
 
 /**
@@ -89,41 +96,44 @@ async function withNodeId(
   return { nodeId, ...rest };
 }
 
-/** Asks for an approval unless that was done before, by a worker that died after it was given: then what was approved is carried out. */
-export async function askOnce(
+/**
+ * Requests an approval, unless the call has one. If the approval was given before a worker crashed, executes the approved
+ * request.
+ */
+export async function requestApprovalOnce(
   deps: EngineDependencies,
   ctx: RunContext,
   site: CallSite,
   skill: Skill,
-  ask: () => ApprovalWait | Promise<ApprovalWait>,
+  buildWait: () => ApprovalWait | Promise<ApprovalWait>,
 ): Promise<CallOutcome> {
-  const settled = await settledApproval(deps, ctx, site);
-  if (settled === null) {
-    const waiting = await ask();
-    // A further try of the very same thing was approved with the first one.
+  const existing = await checkApproval(deps, ctx, site);
+  if (existing === null) {
+    const waiting = await buildWait();
+    // An approval of an earlier attempt also covers a retry of exactly the same request.
     const earlier =
       site.attempt === 1
         ? null
         : await ctx.read((tx) =>
             deps.approvals.findApproved(tx, ctx.runId, site.index, site.call, waiting.request.requestHash),
           );
-    return earlier === null ? waiting : carryOutApproved(deps, ctx, site, skill, earlier);
+    return earlier === null ? waiting : executeApprovedCall(deps, ctx, site, skill, earlier);
   }
-  return 'row' in settled ? carryOutApproved(deps, ctx, site, skill, settled.row) : settled;
+  return 'row' in existing ? executeApprovedCall(deps, ctx, site, skill, existing.row) : existing;
 }
 
-/** Goes on with a call that waited. */
+/** Continues a call that waited for a command, a child run or an approval. Otherwise calls `restart`, which begins it. */
 export async function resumeCall(
   deps: EngineDependencies,
   ctx: RunContext,
   site: CallSite,
   skill: Skill,
   wait: StepWait,
-  again: () => Promise<CallOutcome>,
+  restart: () => Promise<CallOutcome>,
 ): Promise<CallOutcome> {
   switch (wait.kind) {
     case 'node_command':
-      return asPromised(
+      return checkOutput(
         deps,
         skill,
         await resumeCommand(deps, ctx, site, {
@@ -132,19 +142,19 @@ export async function resumeCall(
         }),
       );
     case 'run':
-      return asPromised(deps, skill, await resumeChild(ctx, site, wait.runId));
+      return checkOutput(deps, skill, await resumeChild(ctx, site, wait.runId));
     case 'approval': {
-      const approval = await settledApproval(deps, ctx, site);
-      if (approval === null) return again();
+      const approval = await checkApproval(deps, ctx, site);
+      if (approval === null) return restart();
       if (!('row' in approval)) return approval;
-      return carryOutApproved(deps, ctx, site, skill, approval.row);
+      return executeApprovedCall(deps, ctx, site, skill, approval.row);
     }
     default:
-      return again();
+      return restart();
   }
 }
 
-/** A `once` call that another worker began is not made again, whether or not its receipt was written. @throws StepFailure `outcome_unknown`. */
+/** Rejects a `once` call that another worker began, with or without a receipt. @throws StepFailure `outcome_unknown`. */
 export async function assertNotInDoubt(ctx: RunContext, site: CallSite, skill: Skill | undefined): Promise<void> {
   if (skill?.kind !== 'direct' || skill.effect !== 'once') return;
   const key = { runId: ctx.runId, stepIndex: site.index, attempt: site.attempt, call: site.call };
@@ -152,27 +162,27 @@ export async function assertNotInDoubt(ctx: RunContext, site: CallSite, skill: S
   if (effect !== 'none') throw inDoubt(skill.id, effect);
 }
 
-function askForSkill(
+function buildSkillApprovalWait(
   ctx: RunContext,
   site: CallSite,
   skill: Skill,
-  rendered: JsonValue,
-  earlier: EarlierTry | null,
+  input: JsonValue,
+  earlier: EarlierAttempt | null,
 ): ApprovalWait {
-  const request = { skillId: skill.id, input: toStorableJson(rendered) };
-  return askApproval(ctx, site, {
-    ...openApproval,
+  const request = { skillId: skill.id, input: toStorableJson(input) };
+  return buildApprovalWait(ctx, site, {
+    ...defaultApprovalTerms,
     kind: 'step',
     title: (site.label ?? skill.title).slice(0, 500),
     message: approvalMessage({ kind: 'policy', skillId: skill.id }, earlier),
     request,
     onTimeout: 'reject',
-    expiresInSeconds: approvalSeconds,
+    expiresInSeconds: defaultApprovalExpirySeconds,
   });
 }
 
-/** Carries out what was approved: the stored request, and not what the templates would render now. */
-async function carryOutApproved(
+/** Executes the stored request of an approval. The templates are not rendered again. */
+async function executeApprovedCall(
   deps: EngineDependencies,
   ctx: RunContext,
   unapproved: CallSite,
@@ -188,8 +198,8 @@ async function carryOutApproved(
     const { nodeId, command } = splitNodeInput(input);
     const requestHash = hashOf(approvedRequestText(nodeId, systemRun.input.parse(deviceInput(systemRun, command))));
     if (requestHash !== approval.requestHash) throw mismatch();
-    noteApproved(ctx, site, approval.request);
-    return commandWait(ctx, site, skill, input as JsonObject, {
+    recordApprovedInput(ctx, site, approval.request);
+    return buildCommandWait(ctx, site, skill, input as JsonObject, {
       id: approval.id,
       requestHash,
       approvedBy: approval.decider?.name ?? approval.decidedBy ?? 'unknown',
@@ -200,8 +210,8 @@ async function carryOutApproved(
   const requestHash = ctx.working(site.index, () => hashOf(canonicalJson(approval.request)));
   if (skillId !== skill.id || input === undefined || requestHash !== approval.requestHash) throw mismatch();
   await assertNotInDoubt(ctx, site, skill);
-  noteApproved(ctx, site, input);
-  return carryOut(
+  recordApprovedInput(ctx, site, input);
+  return executeCall(
     deps,
     ctx,
     site,
@@ -210,12 +220,12 @@ async function carryOutApproved(
   );
 }
 
-/** What was approved is what a step is called with; the calls of an agent's tools stand in its output. */
-function noteApproved(ctx: RunContext, site: CallSite, input: JsonValue): void {
-  if (site.call === 0) noteInput(ctx, site.index, input);
+/** Records the approved input as the input of the step. Tool calls are recorded in the output of the agent step instead. */
+function recordApprovedInput(ctx: RunContext, site: CallSite, input: JsonValue): void {
+  if (site.call === 0) recordInput(ctx, site.index, input);
 }
 
-/** @throws StepFailure for what the pack of the workflow was not granted: its templates and its later edits included. */
+/** @throws StepFailure if a call exceeds the grants of the workflow's pack. Rendered templates and later edits are checked too. */
 export function assertGranted(ctx: RunContext, skillId: string, input: Record<string, unknown>): void {
   const { pack_id: packId, pack_grants: grants } = ctx.run;
   if (packId === null) return;
@@ -225,7 +235,7 @@ export function assertGranted(ctx: RunContext, skillId: string, input: Record<st
       `This workflow was made from the pack ${packId} before packs were granted what they may do, so it may do nothing. Install the pack again and make its workflow anew: POST /v1/automations/skills/${packId}/workflow.`,
       { retryable: false },
     );
-  const beyond = beyondGrants(grants, skillId, input);
+  const beyond = findGrantViolation(grants, skillId, input);
   if (beyond !== null)
     throw new StepFailure(
       'pack_grant_exceeded',
@@ -234,7 +244,7 @@ export function assertGranted(ctx: RunContext, skillId: string, input: Record<st
     );
 }
 
-async function carryOut(
+async function executeCall(
   deps: EngineDependencies,
   ctx: RunContext,
   site: CallSite,
@@ -242,13 +252,13 @@ async function carryOut(
   input: Record<string, unknown>,
 ): Promise<CallOutcome> {
   assertGranted(ctx, skill.id, input);
-  if (skill.kind === 'direct') return asPromised(deps, skill, await executeDirect(deps, ctx, site, skill, input));
+  if (skill.kind === 'direct') return checkOutput(deps, skill, await executeDirect(deps, ctx, site, skill, input));
   if (skill.kind === 'node') return beginCommand(deps, ctx, site, skill, input);
-  return childWait(ctx, site, skill, input);
+  return buildChildWait(ctx, site, skill, input);
 }
 
-/** @throws Error for an output that is not what its skill says, which is a mistake of the skill. */
-function asPromised({ validateOutputs }: EngineDependencies, skill: Skill, outcome: CallOutcome): CallOutcome {
+/** Checks an output against the schema of its skill, in development and tests. @throws Error for an invalid output. */
+function checkOutput({ validateOutputs }: EngineDependencies, skill: Skill, outcome: CallOutcome): CallOutcome {
   if (!validateOutputs || outcome.kind !== 'done') return outcome;
   const { error } = skill.output.safeParse(outcome.output);
   if (error === undefined) return outcome;

@@ -1,10 +1,10 @@
-/** What a pack may reach: the hosts that it declared, and no spelling of another. */
-
+/** Scheme and authority of an http or https URL, without user name, password or template. */
 const authority = /^https?:\/\/[^\s/\\?#@{}]+([/?#]|$)/i;
 
 /**
- * The host of an http or https address, with its port unless that is its scheme's own, as every URL parser reads it. Templates may
- * stand behind the host alone. Null for an address whose host is not written out, or hides behind a user name.
+ * The host of an http or https address, with its port unless that is the default port of the scheme. All URL parsers must
+ * read the same host, so the syntax is stricter than that of `URL`. Templates are allowed only after the host.
+ * @returns null if the host contains a template, or if the address contains a user name or password.
  */
 export function hostOf(address: string): string | null {
   const template = address.indexOf('{{');
@@ -15,28 +15,32 @@ export function hostOf(address: string): string | null {
   return url === null || url.username !== '' || url.password !== '' || url.host === '' ? null : url.host;
 }
 
-/** A declared host in the spelling of `hostOf`; null for what is no host. */
+/** Normalizes a declared host to the spelling that `hostOf` returns. Returns null if the text is not a host. */
 export function normalHost(host: string): string | null {
   return /[/?#]/.test(host) ? null : hostOf(`http://${host}`);
 }
 
-/** The addresses that a call goes to or opens, with where they stand in its input. */
+/** The addresses in the input of a call, with the names of their fields. */
 export function addressesOf(input: Record<string, unknown>): { field: string; address: string }[] {
   return ['url', 'mediaUrl'].flatMap((field) =>
     typeof input[field] === 'string' ? [{ field, address: input[field] }] : [],
   );
 }
 
-/** What a workflow that was made from a pack may do, whatever it is edited to or its templates bring. */
+/** Skills and hosts that a workflow made from a pack can use. Later edits and rendered templates do not extend them. */
 export interface WorkflowGrants {
   skills: string[];
   hosts: string[];
 }
 
-/** What a call does beyond the grants of its workflow, for people; null when it is within them. */
-export function beyondGrants(grants: WorkflowGrants, skillId: string, input: Record<string, unknown>): string | null {
+/** Describes for users what in a call exceeds the grants of its workflow. Returns null if the call is within them. */
+export function findGrantViolation(
+  grants: WorkflowGrants,
+  skillId: string,
+  input: Record<string, unknown>,
+): string | null {
   if (!grants.skills.includes(skillId)) return `${skillId} is none of its skills (${grants.skills.join(', ')})`;
-  const stranger = addressesOf(input).find(({ address }) => !grants.hosts.includes(hostOf(address) ?? ''));
-  if (stranger === undefined) return null;
-  return `${stranger.field} goes to ${hostOf(stranger.address) ?? 'no host that can be told'}, which is none of its hosts (${grants.hosts.join(', ') || 'it has none'})`;
+  const denied = addressesOf(input).find(({ address }) => !grants.hosts.includes(hostOf(address) ?? ''));
+  if (denied === undefined) return null;
+  return `${denied.field} goes to ${hostOf(denied.address) ?? 'an unknown host'}, which is none of its hosts (${grants.hosts.join(', ') || 'it has none'})`;
 }

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../shared/json.ts';
 import { describeEffect, effectTypeOf } from '../skill.ts';
 import type { Skill, SkillCatalog } from '../skill.ts';
 
-/** A skill as the SDK shows it. */
+/** A skill as the SDK describes it. */
 export interface SdkSkill {
   id: string;
   title: string;
@@ -13,19 +13,19 @@ export interface SdkSkill {
   requires: readonly string[];
   effect: string;
   effectType: SkillEffect;
-  /** Whether a person must approve each use, whatever the policy of the workspace. */
+  /** Whether a user must approve each call, independent of the policy of the workspace. */
   needsApproval: boolean;
-  /** JSON Schema of what it takes. */
+  /** JSON Schema of the input. */
   input: JsonObject;
-  /** JSON Schema of what it puts out; a later version may add to it. */
+  /** JSON Schema of the output. A later version can add fields. */
   output: JsonObject;
 }
 
-/** The skills of this hub: each product adds its own when it is put together, and whoever looks one up does so later. */
+/** The skills of this hub. Each product adds its skills at startup. Look-ups must come after that. */
 export class SkillRegistry implements SkillCatalog {
   readonly #skills = new Map<string, Skill>();
 
-  /** @throws Error when there is a skill of that id. */
+  /** @throws Error if a skill with this id exists. */
   add(skills: readonly Skill[]): void {
     for (const skill of skills) {
       if (this.#skills.has(skill.id)) throw new Error(`the skill ${skill.id} is declared twice`);
@@ -42,17 +42,17 @@ export class SkillRegistry implements SkillCatalog {
   }
 }
 
-/** Whether a pattern names at least one skill. */
+/** Whether a pattern matches at least one skill. */
 export const isKnownPattern = (skills: SkillCatalog, pattern: string) =>
   skills.list().some((skill) => matchesGlob(pattern, skill.id));
 
-const described = new WeakMap<Skill, SdkSkill>();
+const descriptions = new WeakMap<Skill, SdkSkill>();
 
-/** A skill as the SDK shows it. */
+/** Describes a skill for the SDK. */
 export function describeSkill(skill: Skill): SdkSkill {
-  const known = described.get(skill);
-  if (known !== undefined) return known;
-  const made = {
+  const cached = descriptions.get(skill);
+  if (cached !== undefined) return cached;
+  const description = {
     id: skill.id,
     title: skill.title,
     summary: skill.summary,
@@ -63,11 +63,11 @@ export function describeSkill(skill: Skill): SdkSkill {
     input: jsonSchemaOf(skill.input, 'input'),
     output: jsonSchemaOf(skill.output, 'output'),
   };
-  described.set(skill, made);
-  return made;
+  descriptions.set(skill, description);
+  return description;
 }
 
-/** Each skill as the SDK shows it, by id. */
+/** Describes all skills for the SDK, sorted by id. */
 export const describeSkills = (skills: SkillCatalog): SdkSkill[] =>
   skills
     .list()
@@ -75,12 +75,12 @@ export const describeSkills = (skills: SkillCatalog): SdkSkill[] =>
     .toSorted((left, right) => (left.id < right.id ? -1 : 1));
 
 function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
-  const { $schema: _dialect, ...found } = z.toJSONSchema(schema, {
+  const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
-    override({ jsonSchema }) {
-      if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+    override({ jsonSchema: part }) {
+      if (io === 'output' && part.additionalProperties === false) delete part.additionalProperties;
     },
   }) as JsonObject;
-  return found;
+  return jsonSchema;
 }

@@ -2,14 +2,14 @@ import type { Step } from '../../../shared/contract/automations/steps.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 
 /**
- * A skill that is called by itself is a run of one step. Its workflow says only which skill; what the step is called with came with the
- * call and is the run's payload, byte for byte: nothing in it is a template.
+ * A direct call of a skill is a run with one step. The workflow of the run names only the skill. The input of the step is the
+ * payload of the run, unchanged: templates in it are not rendered.
  */
 
-/** How such a step is tried, where the call says so. */
+/** Options of the step that a caller of a skill can set. */
 type SkillRunOptions = Pick<Extract<Step, { type: 'skill' }>, 'timeoutSeconds' | 'retry'>;
 
-/** What a run of a skill's own call was started by. No caller names the type of a trigger, so that no other run has this one. */
+/** The trigger of a direct call of a skill. Callers cannot set the type of a trigger, so only these runs have the type `skill`. */
 export const skillTrigger = (skillId: string, by: string, options: SkillRunOptions) => ({
   type: 'skill',
   skillId,
@@ -17,10 +17,10 @@ export const skillTrigger = (skillId: string, by: string, options: SkillRunOptio
   ...(JSON.parse(JSON.stringify(options)) as JsonObject),
 });
 
-/** Whether a run is a skill's own call. */
+/** Whether a run is a direct call of a skill. */
 export const isSkillRun = ({ trigger }: { trigger: JsonObject }) => trigger['type'] === 'skill';
 
-/** The steps of a run: those of its workflow, or of a skill's own call the one that was called for. */
+/** The steps of a run. For a direct call of a skill, adds the payload as input and the options of the caller to the step. */
 export function stepsOf(run: { trigger: JsonObject; payload: JsonObject | null; steps: Step[] }): Step[] {
   if (!isSkillRun(run)) return run.steps;
   const { timeoutSeconds, retry } = run.trigger as unknown as SkillRunOptions;
@@ -36,7 +36,7 @@ export function stepsOf(run: { trigger: JsonObject; payload: JsonObject | null; 
   );
 }
 
-/** The step of the workflow under which the calls of a skill run: what it names of the payload is every field that the skill takes. */
+/** The step of the workflow for direct calls of a skill. Its templates refer to every input field in the payload. */
 export const stepOfSkill = (skillId: string, fields: readonly string[]): Step => ({
   type: 'skill',
   skillId,

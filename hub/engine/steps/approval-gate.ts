@@ -7,19 +7,19 @@ import { StepFailure } from '../failure.ts';
 import type { Approval, NewApproval } from '../ports.ts';
 import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
 
-/** The terms of an approval that names no approvers. */
-export const openApproval = { approvers: [], required: 1, escalateAfterSeconds: undefined, escalateTo: [] };
+/** Terms of an approval that names no approvers. */
+export const defaultApprovalTerms = { approvers: [], required: 1, escalateAfterSeconds: undefined, escalateTo: [] };
 
-/** How long an approval that no step words itself waits, in seconds. */
-export const approvalSeconds = 86_400;
+/** How long an approval waits that a policy or a node command requires, in seconds. */
+export const defaultApprovalExpirySeconds = 86_400;
 
-/** The longest request of an approval, as JSON in UTF-8, in bytes: what a person can't read is no request. */
+/** Maximum size of the request of an approval, as JSON in UTF-8, in bytes. An approver must be able to read it. */
 const maxRequestBytes = 256 * 1024;
-/** The heap that it may use, in bytes: lists show many at a time. */
+/** Maximum heap that a request uses, in bytes. Lists contain many requests. */
 const maxRequestHeap = 2 * 1024 * 1024;
 
-/** @throws StepFailure `approval_too_large` that names size and limit. */
-function assertReadable(request: JsonObject, text: string): void {
+/** @throws StepFailure `approval_too_large` with the size and the limit. */
+function assertRequestFits(request: JsonObject, text: string): void {
   const bytes = Buffer.byteLength(text);
   const heap = heapOf(request);
   if (bytes <= maxRequestBytes && heap <= maxRequestHeap) return;
@@ -35,10 +35,10 @@ function assertReadable(request: JsonObject, text: string): void {
 }
 
 /**
- * The wait for a new approval of a call. `requestHash` is that of the canonical request unless given.
+ * Builds the wait for a new approval of a call. `requestHash` defaults to the hash of the canonical request.
  * @throws StepFailure `approval_too_large`.
  */
-export function askApproval(
+export function buildApprovalWait(
   ctx: RunContext,
   site: CallSite,
   approval: Omit<NewApproval, 'tenantId' | 'runId' | 'stepIndex' | 'attempt' | 'call' | 'requestHash'> & {
@@ -48,7 +48,7 @@ export function askApproval(
   const { run } = ctx;
   const { index: stepIndex, attempt, call } = site;
   const text = canonicalJson(approval.request);
-  assertReadable(approval.request, text);
+  assertRequestFits(approval.request, text);
   return {
     kind: 'waiting',
     for: 'approval',
@@ -65,8 +65,12 @@ export function askApproval(
   };
 }
 
-/** The approval of a call once it was given; the wait for it while it is open; null when it was never asked for. @throws StepFailure when it was refused or came too late. */
-export async function settledApproval(
+/**
+ * Reads the approval of a call.
+ * @returns the approval if it is given, the wait while it is pending, null if none was requested.
+ * @throws StepFailure if it was rejected or has expired.
+ */
+export async function checkApproval(
   deps: Pick<EngineDependencies, 'approvals'>,
   ctx: RunContext,
   site: CallSite,

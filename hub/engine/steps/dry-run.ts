@@ -14,34 +14,35 @@ import { describeEffect } from '../skill.ts';
 import type { Skill, SkillCatalog } from '../skill.ts';
 import { callOf } from './steps.ts';
 
-type DryStep = DryRun['steps'][number];
+type DryRunStep = DryRun['steps'][number];
 
-/** The most characters that the inputs of all steps may have in one answer. */
+/** Maximum characters of the inputs of all steps in one response. */
 const maxShownCharacters = 4 * 1024 * 1024;
 
-/** What is known before the run, and what may still be shown of it. */
-interface Known {
+/** The values that are known before the run, and the remaining characters of the response. */
+interface DryRunContext {
   scope: KnownScope;
   budget: RenderBudget;
 }
 
 /**
- * Renders what can be known of a value. What would fail the step in a run is told as a problem, with the value as it is written.
- * @throws AppError `payload_too_large` when the answer as a whole would be too long.
+ * Renders the templates of a value whose references are known before the run. An error that would fail the step is returned
+ * as a problem, with the unrendered value.
+ * @throws AppError `payload_too_large` if the whole response would be too long.
  */
-function render(
+function renderKnown(
   value: JsonValue,
-  { scope, budget }: Known,
+  { scope, budget }: DryRunContext,
 ): { value: JsonValue; unresolved: string[]; problems: string[] } {
-  const own = new RenderBudget();
-  const room = own.left;
+  const valueBudget = new RenderBudget();
+  const available = valueBudget.left;
   try {
-    const rendered = renderKnownTemplates(value, scope, own);
-    budget.spend(room - own.left, '');
+    const rendered = renderKnownTemplates(value, scope, valueBudget);
+    budget.spend(available - valueBudget.left, '');
     return { ...rendered, problems: [] };
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
-    if (own.left >= 0 && budget.left < 0)
+    if (valueBudget.left >= 0 && budget.left < 0)
       throw new AppError(
         'payload_too_large',
         `A dry run shows at most ${maxShownCharacters} characters of all its inputs together, and these steps would have more; try it with a smaller context or payload.`,
@@ -50,17 +51,17 @@ function render(
   }
 }
 
-function willRun(step: Step, known: Known): DryStep['willRun'] {
+function evaluateCondition(step: Step, known: DryRunContext): DryRunStep['willRun'] {
   if (step.when === undefined) return 'yes';
-  const { value, unresolved, problems } = render(step.when, known);
+  const { value, unresolved, problems } = renderKnown(step.when, known);
   if (unresolved.length > 0 || problems.length > 0) return 'unknown';
   return isTruthy(value) ? 'yes' : 'no';
 }
 
-function problemsOf(skill: Skill, input: JsonValue, unresolved: string[]): string[] {
+function findInputProblems(skill: Skill, input: JsonValue, unresolved: string[]): string[] {
   const parsed = skill.input.safeParse(input);
   if (parsed.success) return [];
-  // A field that still holds a reference can't be judged before it is known.
+  // A field with an unresolved reference cannot be validated before the run.
   return parsed.error.issues
     .filter(
       (issue) =>
@@ -75,16 +76,16 @@ function problemsOf(skill: Skill, input: JsonValue, unresolved: string[]): strin
     .map((issue) => `${fieldPath(['input', ...issue.path])} ${schemaMessage(issue)}`);
 }
 
-function dryStep(
+function dryRunStep(
   step: Step,
   index: number,
-  known: Known,
+  known: DryRunContext,
   skills: SkillCatalog,
   approvalsRequiredFor: readonly string[],
-): DryStep {
-  const common = { index, id: step.id ?? null, type: step.type, willRun: willRun(step, known) };
+): DryRunStep {
+  const common = { index, id: step.id ?? null, type: step.type, willRun: evaluateCondition(step, known) };
   if (step.type === 'approval') {
-    const { value, unresolved, problems } = render({ title: step.title, message: step.message }, known);
+    const { value, unresolved, problems } = renderKnown({ title: step.title, message: step.message }, known);
     return {
       ...common,
       skillId: null,
@@ -96,7 +97,7 @@ function dryStep(
     };
   }
   if (step.type === 'agent') {
-    const { value, unresolved, problems } = render({ prompt: step.prompt }, known);
+    const { value, unresolved, problems } = renderKnown({ prompt: step.prompt }, known);
     return {
       ...common,
       skillId: null,
@@ -109,7 +110,7 @@ function dryStep(
   }
   const { skillId, input } = callOf(step);
   const skill = skills.find(skillId);
-  const { value, unresolved, problems } = render(input, known);
+  const { value, unresolved, problems } = renderKnown(input, known);
   const needsApproval =
     approvalsRequiredFor.some((pattern) => matchesGlob(pattern, skillId)) ||
     (skill?.kind === 'node' && skill.command.needsApproval);
@@ -125,33 +126,33 @@ function dryStep(
         ? [`there is no skill "${skillId}"`]
         : problems.length > 0
           ? problems
-          : problemsOf(skill, value, unresolved),
+          : findInputProblems(skill, value, unresolved),
   };
 }
 
-/** The problems of the nodes that the inputs of node skills name. Each node and command is checked once. */
-async function nodeProblems(
-  steps: readonly DryStep[],
+/** Finds problems of the nodes that the inputs of node skills select. Each pair of node and command is checked once. */
+async function findNodeProblems(
+  steps: readonly DryRunStep[],
   skills: SkillCatalog,
   problemOf: (node: NodeSelection, command: CommandDefinition) => Promise<string | null>,
 ): Promise<Map<number, string>> {
-  const found = new Map<string, string | null>();
+  const problemsByKey = new Map<string, string | null>();
   const problems = new Map<number, string>();
   for (const { index, skillId, input } of steps) {
     const skill = skillId === null ? undefined : skills.find(skillId);
     if (skill?.kind !== 'node' || typeof input !== 'object' || input === null || Array.isArray(input)) continue;
-    const given = nodeSelection(input);
-    // A reference that only the run resolves names no node yet.
-    if (given === null || JSON.stringify(given).includes('{{')) continue;
-    const key = JSON.stringify([given, skill.command.type]);
-    if (!found.has(key)) found.set(key, await problemOf(given, skill.command));
-    const problem = found.get(key) ?? null;
+    const selection = nodeSelection(input);
+    // A reference that only the run can resolve selects no node yet.
+    if (selection === null || JSON.stringify(selection).includes('{{')) continue;
+    const key = JSON.stringify([selection, skill.command.type]);
+    if (!problemsByKey.has(key)) problemsByKey.set(key, await problemOf(selection, skill.command));
+    const problem = problemsByKey.get(key) ?? null;
     if (problem !== null) problems.set(index, problem);
   }
   return problems;
 }
 
-/** What a run of these steps would do, with its templates resolved as far as they can be; nothing is done. */
+/** Describes what a run of these steps would do, with templates resolved as far as possible. No step is executed. */
 export async function dryRunSteps(
   steps: readonly Step[],
   skills: SkillCatalog,
@@ -165,13 +166,13 @@ export async function dryRunSteps(
     trigger: { type: 'manual' },
     now: new Date().toISOString(),
   };
-  const known: Known = { scope, budget: new RenderBudget(maxShownCharacters) };
-  const dry = steps.map((step, index) => dryStep(step, index, known, skills, policy.approvalsRequiredFor));
-  const problems = await nodeProblems(
-    dry.filter((step) => step.problems.length === 0),
+  const known: DryRunContext = { scope, budget: new RenderBudget(maxShownCharacters) };
+  const results = steps.map((step, index) => dryRunStep(step, index, known, skills, policy.approvalsRequiredFor));
+  const problems = await findNodeProblems(
+    results.filter((step) => step.problems.length === 0),
     skills,
     nodeProblem,
   );
-  for (const step of dry) step.problems.push(...[problems.get(step.index) ?? []].flat());
-  return { dryRun: true, runnable: dry.every((step) => step.problems.length === 0), steps: dry };
+  for (const step of results) step.problems.push(...[problems.get(step.index) ?? []].flat());
+  return { dryRun: true, runnable: results.every((step) => step.problems.length === 0), steps: results };
 }

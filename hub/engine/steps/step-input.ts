@@ -2,16 +2,16 @@ import { UnstorableError, jsonLength, toStorableJson } from '../../../shared/jso
 import type { JsonValue } from '../../../shared/json.ts';
 import type { RunContext } from '../runs/run-context.ts';
 
-/** What the input of a step may take up, as JSON in UTF-8, to be kept for people to read. */
+/** Maximum size of a recorded step input, as JSON in UTF-8, in bytes. A larger input is not recorded. */
 export const maxInputBytes = 64 * 1024;
 
-/** Keeps what a step is called with, its templates filled in; the engine itself never reads it again. */
-export function noteInput(ctx: RunContext, index: number, input: JsonValue): void {
-  ctx.called = { index, text: ctx.working(index, () => textOf(input)) };
+/** Records the rendered input of a step, for users. The engine never reads it. The next write of the step stores it. */
+export function recordInput(ctx: RunContext, index: number, input: JsonValue): void {
+  ctx.called = { index, text: ctx.working(index, () => serializeInput(input)) };
 }
 
-function textOf(input: JsonValue): string | null {
-  // An escaped text is never shorter, so that a large one is not written out to learn that it is.
+function serializeInput(input: JsonValue): string | null {
+  // `jsonLength` ignores escapes, which only add characters. An input above the limit is not serialized.
   if (jsonLength(input, maxInputBytes) > maxInputBytes) return null;
   try {
     const text = JSON.stringify(toStorableJson(input));

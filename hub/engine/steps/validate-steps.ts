@@ -11,10 +11,10 @@ import { callOf } from './steps.ts';
 
 type Path = readonly PropertyKey[];
 
-/** The most problems that an answer names one by one. */
+/** Maximum problems in the details of an error. */
 const maxDetails = 50;
 
-/** Whether the value at `path`, or one that holds it, has a template in it, so that its type is known only when it runs. */
+/** Whether the value at `path`, or a string in place of one of its parents, contains a template. Its type is known only in a run. */
 function isTemplated(root: unknown, path: Path): boolean {
   let value = root;
   for (const part of path) {
@@ -26,8 +26,8 @@ function isTemplated(root: unknown, path: Path): boolean {
   return typeof value === 'object' && value !== null && JSON.stringify(value).includes('{{');
 }
 
-/** What is wrong with the literal parts of a skill's input; parts with templates are judged when they are rendered. */
-function inputProblems(schema: z.ZodObject, input: Record<string, unknown>, path: Path): ErrorDetail[] {
+/** Finds the problems of the literal parts of a skill's input. Parts with templates are validated when they are rendered. */
+function findInputProblems(schema: z.ZodObject, input: Record<string, unknown>, path: Path): ErrorDetail[] {
   const parsed = schema.safeParse(input);
   if (parsed.success) return [];
   return parsed.error.issues
@@ -50,13 +50,13 @@ function hasOwnPath(root: unknown, path: Path): boolean {
   return true;
 }
 
-function approvalProblems(step: Extract<Step, { type: 'approval' }>, path: Path): ErrorDetail[] {
+function findApprovalProblems(step: Extract<Step, { type: 'approval' }>, path: Path): ErrorDetail[] {
   const problem = (field: string, message: string) => ({ path: fieldPath([...path, field]), message });
-  const people = new Set(step.approvers ?? []).size;
+  const approverCount = new Set(step.approvers ?? []).size;
   const details: ErrorDetail[] = [];
   if (step.required > 1 && step.approvers === undefined) details.push(problem('required', 'needs approvers'));
-  else if (step.approvers !== undefined && step.required > people)
-    details.push(problem('required', `must be at most ${people}, the number of approvers`));
+  else if (step.approvers !== undefined && step.required > approverCount)
+    details.push(problem('required', `must be at most ${approverCount}, the number of approvers`));
   if ((step.escalateAfterSeconds === undefined) !== (step.escalateTo === undefined))
     details.push(
       problem(
@@ -70,8 +70,8 @@ function approvalProblems(step: Extract<Step, { type: 'approval' }>, path: Path)
 }
 
 /**
- * Refuses steps that could not run: none at all, an unknown skill, a missing or wrong input, a template that can't work, an
- * id used twice, a skill whose product the workspace is not entitled to.
+ * Rejects steps that could not run: an empty list, unknown skills, invalid inputs, invalid templates, duplicate ids, and
+ * skills of products that the workspace is not entitled to.
  * @throws AppError `workflow_invalid` with the path of each problem, or `product_not_entitled`.
  */
 export function validateSteps(
@@ -97,11 +97,11 @@ export function validateSteps(
           path: fieldPath([...path, 'skillId']),
           message: `there is no skill "${skillId.slice(0, 100)}"; known are ${skills
             .list()
-            .map((known) => known.id)
+            .map(({ id }) => id)
             .join(', ')}`,
         });
       } else {
-        details.push(...inputProblems(skill.input, input, step.type === 'skill' ? [...path, 'input'] : path));
+        details.push(...findInputProblems(skill.input, input, step.type === 'skill' ? [...path, 'input'] : path));
         for (const entitlement of skill.requires) {
           if (!entitlements[entitlement])
             missingEntitlements.push({
@@ -111,11 +111,11 @@ export function validateSteps(
         }
       }
     }
-    const mails =
+    const usesEmailChannel =
       step.type === 'deliver'
         ? step.provider === 'email' && step.channelId !== undefined
         : step.type === 'skill' && step.skillId === 'channel.deliver' && step.input['provider'] === 'email';
-    if (mails && !entitlements.business_email)
+    if (usesEmailChannel && !entitlements.business_email)
       missingEntitlements.push({
         path: fieldPath([...path, 'provider']),
         message: 'a channel of email needs the entitlement business_email',
@@ -125,7 +125,7 @@ export function validateSteps(
         path: fieldPath([...path, 'type']),
         message: 'an agent step needs the entitlement ai_agent',
       });
-    if (step.type === 'approval') details.push(...approvalProblems(step, path));
+    if (step.type === 'approval') details.push(...findApprovalProblems(step, path));
     if (step.id !== undefined) {
       if (earlierIds.has(step.id))
         details.push({ path: fieldPath([...path, 'id']), message: `"${step.id}" is used by an earlier step` });

@@ -4,7 +4,7 @@ import { schemaMessage } from '../../../../shared/issue-messages.ts';
 import { toStorableJson } from '../../../../shared/json.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { describeSkill } from '../../../engine/index.ts';
-import type { Reading, Skill, SkillCatalog } from '../../../engine/skill.ts';
+import type { ReadOperation, Skill, SkillCatalog } from '../../../engine/skill.ts';
 
 /** Tool calls per answer, and the time limit of all of them together. */
 export const maxToolCalls = 5;
@@ -16,7 +16,7 @@ export interface Tool {
   description: string;
   skill: Skill;
   /** The read operation. Null for a tool that acts, which a person must approve. */
-  reading: Reading | null;
+  reading: ReadOperation | null;
   /** Input fields that the model cannot set. */
   fixed: JsonObject;
   /** Input fields that the model may set. */

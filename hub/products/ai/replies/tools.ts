@@ -2,8 +2,8 @@ import type { ToolUse } from '../../../../shared/contract/chat/ai-settings.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { matchesGlob } from '../../../../shared/glob.ts';
 import { toStorableJson } from '../../../../shared/json.ts';
-import { untilAborted } from '../../../engine/index.ts';
-import type { Reading, SkillCatalog } from '../../../engine/skill.ts';
+import { rejectOnAbort } from '../../../engine/index.ts';
+import type { ReadOperation, SkillCatalog } from '../../../engine/skill.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import { addressesIn } from '../../../platform/inference/answer-filter.ts';
@@ -208,12 +208,12 @@ export class ToolBox {
 }
 
 async function read(
-  reading: Reading,
+  reading: ReadOperation,
   input: Record<string, unknown>,
   tenantId: string,
   signal: AbortSignal,
 ): Promise<string> {
   signal.throwIfAborted();
-  const { output } = await untilAborted(reading.read(input, { tenantId, signal }), signal);
+  const { output } = await rejectOnAbort(reading.read(input, { tenantId, signal }), signal);
   return JSON.stringify(toStorableJson(output));
 }
