@@ -221,10 +221,7 @@ describe('a regular expression', () => {
 });
 
 describe('a name', () => {
-  // The transaction code keeps its names until it is redesigned.
-  const sources = files.filter(
-    ({ path }) => /^(?:hub|node-agent|shared)\//.test(path) && !path.startsWith('hub/platform/db/'),
-  );
+  const sources = files.filter(({ path }) => /^(?:hub|node-agent|shared)\//.test(path));
 
   test('uses the terms of the glossary and none of the retired words', () => {
     expect(sources.flatMap(retiredNamesOf)).toEqual([]);

@@ -42,20 +42,20 @@ export interface RowSink<Row> {
 }
 
 /** A row that a step produces, with its sink. */
-export interface SunkRow {
+export interface SinkRow {
   readonly sink: RowSink<unknown>;
   readonly row: unknown;
 }
 
 /** Pairs a row with its sink. */
-export const sunk = <Row>(sink: RowSink<Row>, row: Row): SunkRow => ({ sink: sink as RowSink<unknown>, row });
+export const sunk = <Row>(sink: RowSink<Row>, row: Row): SinkRow => ({ sink: sink as RowSink<unknown>, row });
 
 export interface SkillOutcome {
   output: JsonValue;
   /** The value of `{{last.outputText}}`. Defaults to the JSON of `output`. */
   outputText?: string;
   /** Rows of the hub that belong to the step. They are written exactly once, in the transaction that records the result. */
-  rows?: readonly SunkRow[];
+  rows?: readonly SinkRow[];
   /** Other writes to the database, in the same transaction. The step then needs a transaction of its own, which costs more. */
   persist?: (tx: Transaction) => Promise<void>;
 }

@@ -7,7 +7,7 @@ import type { Cursors } from './cursor.ts';
 import { proveSession } from './db/connection-proof.ts';
 import { Database } from './db/database.ts';
 import { migrateDatabase } from './db/migrate.ts';
-import { Months } from './db/months.ts';
+import { MonthlyPartitions } from './db/monthly-partitions.ts';
 import type { DatabaseTimeouts } from './db/open-pool.ts';
 import { createEgress } from './egress/egress.ts';
 import type { Egress } from './egress/egress.ts';
@@ -59,7 +59,7 @@ export interface Platform {
   logger: Logger;
   db: Database;
   databaseUrl: string;
-  months: Months;
+  months: MonthlyPartitions;
   secrets: Secrets;
   cursors: Cursors;
   events: Events;
@@ -176,7 +176,7 @@ export async function openPlatform(
     logger,
     db,
     databaseUrl,
-    months: new Months({ url: databaseUrl, logger }),
+    months: new MonthlyPartitions({ url: databaseUrl, logger }),
     secrets,
     cursors: createCursors(secrets.subkey('cursors')),
     events,

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { engineRetention } from '../../hub/engine/queue/upkeep.ts';
-import { Months, monthStart } from '../../hub/platform/db/months.ts';
+import { MonthlyPartitions, monthStart } from '../../hub/platform/db/monthly-partitions.ts';
 import { monthlyTables } from '../../hub/platform/db/row-retention.ts';
 import { automationsRetention } from '../../hub/products/automations/product.ts';
 import { operations } from '../../shared/contract/api.ts';
@@ -49,7 +49,7 @@ beforeAll(async () => {
   });
   workspace = await hub.workspace();
   // As many partitions as after most of a year. Plans estimate rows for each of them.
-  const months = new Months({ url: hub.database.url, logger: pino({ level: 'silent' }) });
+  const months = new MonthlyPartitions({ url: hub.database.url, logger: pino({ level: 'silent' }) });
   for (const ahead of [3, 6])
     await months.make(
       monthlyTables([engineRetention, automationsRetention({ logs: 0, messages: 0, sessionMessages: 0 })]),

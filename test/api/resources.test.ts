@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { reopenRun, rollUp } from '../../hub/engine/index.ts';
 import { createFileBlobs } from '../../hub/platform/blobs/blobs.ts';
 import type { Transaction } from '../../hub/platform/db/database.ts';
-import { Months } from '../../hub/platform/db/months.ts';
+import { MonthlyPartitions } from '../../hub/platform/db/monthly-partitions.ts';
 import { RunRetention } from '../../hub/products/automations/runs/retention.ts';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
@@ -605,7 +605,7 @@ describe('insight', () => {
     const logger = pino({ level: 'silent' });
     const retention = new RunRetention({
       db: hub.app.db,
-      months: new Months({ url: hub.database.url, logger }),
+      months: new MonthlyPartitions({ url: hub.database.url, logger }),
       blobs,
       logger,
       days: 90,

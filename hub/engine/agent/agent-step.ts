@@ -2,11 +2,11 @@ import { AppError } from '../../../shared/errors.ts';
 import { toStorableJson } from '../../../shared/json.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Transaction } from '../../platform/db/database.ts';
-import { throughOutages } from '../../platform/db/outage.ts';
+import { retryOnOutage } from '../../platform/db/outage.ts';
 import { heapOf } from '../../platform/process/memory-budget.ts';
 import type { CallOutcome, CallSite } from '../calls/call.ts';
 import { rejectOnAbort } from '../calls/direct-call.ts';
-import { writeSunk } from '../calls/row-sink.ts';
+import { writeSinkRows } from '../calls/row-sink.ts';
 import { assertNotInDoubt, beginCall, resumeCall } from '../calls/skill-call.ts';
 import { isInDoubt, LeaseLost, StepFailure, toStepFailure } from '../failure.ts';
 import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
@@ -174,7 +174,7 @@ class AgentLoop {
         : Math.max(1, maxTokens - this.#state.usage.inputTokens - this.#state.usage.outputTokens);
     try {
       const generate = () =>
-        throughOutages(callSignal, () =>
+        retryOnOutage(callSignal, () =>
           this.#working(() =>
             this.#deps.agents.generate({
               tenantId: run.tenant_id,
@@ -301,7 +301,7 @@ class AgentLoop {
     try {
       await this.#save(async (tx) => {
         await writeCallReceipt(tx);
-        await writeSunk(tx, rows);
+        await writeSinkRows(tx, rows);
         await persist?.(tx);
       });
     } catch (error) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
 import type { Approval, ChildRequest, CommandRequest, NewApproval } from '../ports.ts';
 import type { StepWait } from '../schema.ts';
-import type { EffectKind, SkillOutcome, SunkRow } from '../skill.ts';
+import type { EffectKind, SkillOutcome, SinkRow } from '../skill.ts';
 
 /** One call of a skill: the call of a skill step, or a tool call within an agent step. */
 export interface CallSite {
@@ -69,7 +69,7 @@ export type CallOutcome =
       output: JsonValue;
       outputText: string;
       effect: EffectKind;
-      rows: readonly SunkRow[];
+      rows: readonly SinkRow[];
       persist?: SkillOutcome['persist'];
     }
   | Waiting;

@@ -1,6 +1,6 @@
 import { toStorableJson, toStorableText } from '../../../shared/json.ts';
 import { DatabaseOutage } from '../../platform/db/database.ts';
-import { throughOutages } from '../../platform/db/outage.ts';
+import { retryOnOutage } from '../../platform/db/outage.ts';
 import { newId } from '../../platform/ids.ts';
 import { StepFailure, toStepFailure } from '../failure.ts';
 import type { EngineDependencies, RunContext } from '../runs/run-context.ts';
@@ -47,7 +47,7 @@ export async function executeDirect(
     const lookedUp =
       skill.lookUp === undefined
         ? undefined
-        : await throughOutages(signal, () =>
+        : await retryOnOutage(signal, () =>
             rejectOnAbort(
               ctx.working(index, () => skill.lookUp?.(input, context) as Promise<unknown>),
               signal,
@@ -61,7 +61,7 @@ export async function executeDirect(
     const executeWithIntent = async () => {
       if (skill.effect !== 'pure') await recordIntent(ctx, site, skill.id, skill.effect);
       isEffectPossible = skill.effect === 'once';
-      return skill.effect === 'once' ? execute() : throughOutages(signal, execute);
+      return skill.effect === 'once' ? execute() : retryOnOutage(signal, execute);
     };
     // The slot is released before the intent is written: the more runs wait for the disk together, the fewer flushes are needed.
     const outcome = await (skill.waitsForThirdParty === true

@@ -7,7 +7,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { toStorableJson } from '../../../shared/json.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Transaction } from '../../platform/db/database.ts';
-import { throughOutages } from '../../platform/db/outage.ts';
+import { retryOnOutage } from '../../platform/db/outage.ts';
 import { newId } from '../../platform/ids.ts';
 import { heapOfText } from '../../platform/process/memory-budget.ts';
 import { StepFailure, commandFailure, toStepFailure } from '../failure.ts';
@@ -114,7 +114,7 @@ export function buildCommandWait(
 }
 
 /** The request with the remaining time of the step. Call it in each transaction, because a transaction can start late or be retried. */
-export const commandRequest = ({ request, timeoutSeconds, calledAt }: CommandWait): CommandRequest => ({
+export const buildCommandRequest = ({ request, timeoutSeconds, calledAt }: CommandWait): CommandRequest => ({
   ...request,
   deadlineInSeconds: timeoutSeconds === undefined ? null : timeoutSeconds - (performance.now() - calledAt) / 1000,
 });
@@ -122,7 +122,7 @@ export const commandRequest = ({ request, timeoutSeconds, calledAt }: CommandWai
 /** Sends a command and returns its id. @throws StepFailure if it cannot be sent to the node. */
 export async function sendCommand(tx: Transaction, nodes: NodePort, wait: CommandWait): Promise<string> {
   try {
-    return await nodes.dispatch(tx, commandRequest(wait));
+    return await nodes.dispatch(tx, buildCommandRequest(wait));
   } catch (error) {
     throw error instanceof AppError && error.code !== 'unavailable' ? toStepFailure(error) : error;
   }
@@ -151,7 +151,7 @@ export async function resumeCommand(
   { commandId, acts }: { commandId: string; acts: boolean },
 ): Promise<CallOutcome> {
   const read = (maxOutputBytes: number) =>
-    throughOutages(ctx.signal, () => deps.nodes.readOutcome(ctx.run.tenant_id, commandId, maxOutputBytes));
+    retryOnOutage(ctx.signal, () => deps.nodes.readOutcome(ctx.run.tenant_id, commandId, maxOutputBytes));
   let command = await read(smallOutputBytes);
   const { omittedBytes } = command ?? {};
   if (omittedBytes !== undefined && omittedBytes !== null) {

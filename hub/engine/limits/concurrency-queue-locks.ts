@@ -5,7 +5,7 @@ import type { Transaction } from '../../platform/db/database.ts';
  * A transaction that ends a run takes the lock shared before it checks for waiting runs. A change of limits takes it exclusively.
  * Therefore one of the two always sees what the other wrote.
  */
-export const endsLock = (workflowId: string) => `hashtextextended(${workflowId}::text, 3)`;
+export const runEndsLock = (workflowId: string) => `hashtextextended(${workflowId}::text, 3)`;
 
 /** Locks the concurrency queues of a workflow in a transaction that has locked the workspace exclusively, as SQL. */
 export const lockWorkflowQueueText = `SELECT pg_advisory_xact_lock(hashtextextended($1::text, 2))`;

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/db/database.ts';
-import { endsLock, lockConcurrencyQueue } from './concurrency-queue-locks.ts';
+import { runEndsLock, lockConcurrencyQueue } from './concurrency-queue-locks.ts';
 
 /**
  * Wakes the first run of each concurrency queue of a workflow, or of all workflows of a workspace, so that the limits are evaluated again.
@@ -16,7 +16,7 @@ export async function reevaluateConcurrencyQueues(
   if (workflowId === null) {
     await tx.query('lock_workspace_lines', `SELECT pg_advisory_xact_lock(hashtextextended($1::text, 1))`, [tenantId]);
   } else {
-    await tx.query('lock_ends', `SELECT pg_advisory_xact_lock(${endsLock('$1')})`, [workflowId]);
+    await tx.query('lock_ends', `SELECT pg_advisory_xact_lock(${runEndsLock('$1')})`, [workflowId]);
     await lockConcurrencyQueue(tx, tenantId, workflowId);
   }
   await tx.query('forget_starts', 'DELETE FROM run_starts WHERE scope_id = $1', [workflowId ?? tenantId]);

@@ -1,7 +1,7 @@
 import type { Step } from '../../../shared/contract/automations/steps.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { memorySize } from '../../platform/db/memory-size.ts';
-import { throughOutages } from '../../platform/db/outage.ts';
+import { retryOnOutage } from '../../platform/db/outage.ts';
 import { workspaceTopic } from '../../platform/events/workspace-topic.ts';
 import { claimColumns, claimText, resultsOfClaimed } from '../runs/store.ts';
 import type { ClaimedRun, StepRow } from '../runs/store.ts';
@@ -113,7 +113,7 @@ async function readResults(
   const claimed = JSON.stringify(runs.map(({ id, next_step }) => ({ id, next_step })));
   // This process already holds the runs, so an outage must not end the claim: the read is retried.
   const signal = AbortSignal.timeout((leaseSeconds * 1_000) / 2);
-  const rows = await throughOutages(signal, () =>
+  const rows = await retryOnOutage(signal, () =>
     db.systemStatement<{ id: string; results: StepRow[] }>(
       'read_claimed_steps',
       `SELECT id, ${resultsOfClaimed} AS results FROM jsonb_to_recordset($1::jsonb) AS claimed(id uuid, next_step int)`,
@@ -177,7 +177,7 @@ export class VersionSteps {
       if (this.#find(run)) return;
       // After a longer wait, the lease of this process can have ended.
       const signal = AbortSignal.timeout((leaseSeconds * 1_000) / 2);
-      run.steps = await throughOutages(signal, () => readSteps(this.#db, run));
+      run.steps = await retryOnOutage(signal, () => readSteps(this.#db, run));
       this.#cache(run);
     });
     this.#reading = read.catch(() => undefined);

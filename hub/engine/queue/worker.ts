@@ -51,7 +51,7 @@ export async function startWorker(
   const pool = new WorkerPool({
     ...worker,
     execute: (run, slot) => engine.execute(run, shutdown.signal, slot),
-    releaseRun: (run) => engine.giveBack(run),
+    releaseRun: (run) => engine.releaseClaim(run),
     holderId: lease.id,
     logger,
   });

@@ -1,6 +1,6 @@
 import { StepFailure } from '../failure.ts';
 import type { RunFailure } from '../schema.ts';
-import type { SkillOutcome, SunkRow } from '../skill.ts';
+import type { SkillOutcome, SinkRow } from '../skill.ts';
 import type { StepOutcome } from '../steps/outcome.ts';
 import { outputBytesOf, refuseOutput } from './run-outputs.ts';
 import type { ClaimedRun, RunAdvance, StepRecord } from './store.ts';
@@ -53,7 +53,7 @@ export interface StepEnd {
   kind: 'end';
   advance: RunAdvance;
   record: StepRecord;
-  rows: readonly SunkRow[];
+  rows: readonly SinkRow[];
   persist: SkillOutcome['persist'];
   /** Whether the effects ledger has an intent of this step that its end completes. */
   completesIntent: boolean;
@@ -118,7 +118,7 @@ const recordOf = (index: number, { kind, attempt }: FinalOutcome, result: Partia
 
 interface EndedStep {
   record: StepRecord;
-  rows?: readonly SunkRow[];
+  rows?: readonly SinkRow[];
   persist?: SkillOutcome['persist'];
   /** Effect of the call that succeeded. */
   effect?: 'pure' | 'keyed' | 'once';

@@ -1,4 +1,4 @@
-import { throughOutages } from '../../platform/db/outage.ts';
+import { retryOnOutage } from '../../platform/db/outage.ts';
 import { refuseOpenCall } from '../agent/agent-state.ts';
 import { LeaseLost, toStepFailure } from '../failure.ts';
 import type { StepFailure } from '../failure.ts';
@@ -54,7 +54,7 @@ export class Engine {
   async execute(claimed: ClaimedRun, shutdown: AbortSignal, slot: Slot = unsharedSlot): Promise<void> {
     if (performance.now() - (claimed.held_since ?? 0) > maxWaitMs) {
       // The run may have been cancelled and its entitlements may have changed. The next claim reads both again.
-      await this.giveBack(claimed);
+      await this.releaseClaim(claimed);
       return;
     }
     await this.#versionSteps.complete(claimed);
@@ -119,7 +119,7 @@ export class Engine {
   }
 
   #retryOnOutage<Result>(runId: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
-    return throughOutages(signal, work, (error) =>
+    return retryOnOutage(signal, work, (error) =>
       this.#deps.logger.warn({ err: error, runId, part: 'database' }, 'a run waits for the database'),
     );
   }
@@ -264,7 +264,7 @@ export class Engine {
   }
 
   /** Releases a run that this process holds, so that another process can execute it. Never rejects. */
-  async giveBack(run: ClaimedRun): Promise<void> {
+  async releaseClaim(run: ClaimedRun): Promise<void> {
     // A run that started with this claim starts again with the next one, under the limits of that time.
     await this.#release(run, { isUnstarted: run.is_unstarted === true });
   }

@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
-import { Batches } from '../../platform/db/batches.ts';
+import { Batcher } from '../../platform/db/batcher.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { assertedText, isAssertionFailed } from '../../platform/db/errors.ts';
-import { commitBehind } from '../../platform/db/transaction.ts';
+import { pipelineCommit } from '../../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
-import { writeSunk } from '../calls/row-sink.ts';
-import { endsLock } from '../limits/concurrency-queue-locks.ts';
+import { writeSinkRows } from '../calls/row-sink.ts';
+import { runEndsLock } from '../limits/concurrency-queue-locks.ts';
 import { runRowsTopic } from '../queue/wake-runs.ts';
-import type { SunkRow } from '../skill.ts';
+import type { SinkRow } from '../skill.ts';
 import { attemptStartText, noteEnd } from './store.ts';
 import type { CallKey, CalledWith, RunClaim, Intent, RunAdvance, StepRecord } from './store.ts';
 
@@ -17,7 +17,7 @@ export interface DoneStep {
   called: CalledWith | null;
   beganAt: number;
   endedAt: number;
-  rows: readonly SunkRow[];
+  rows: readonly SinkRow[];
   /** The call whose intent the step completes; null for a call without an effect. */
   receipt: CallKey | null;
 }
@@ -59,12 +59,12 @@ const unbatchedMs = 5_000;
  * that another transaction has locked, nor the end of a run for which other runs may wait. Their callers write those.
  */
 export class ProgressWriter {
-  readonly #batches: Batches<Item, boolean>;
+  readonly #batches: Batcher<Item, boolean>;
   /** Workflows whose ends of runs are not batched for now. */
   readonly #unbatched = new LRUCache<string, true>({ max: 10_000, ttl: unbatchedMs });
 
   constructor(db: Database) {
-    this.#batches = new Batches({
+    this.#batches = new Batcher({
       flush: (tenantId, items) => writeAll(db, tenantId, items, (workflowId) => this.#unbatched.set(workflowId, true)),
       bytesOf: ({ texts }) => texts.reduce((sum, text) => sum + text.length, 0),
     });
@@ -141,7 +141,7 @@ function writePipelined(db: Database, tenantId: string, items: readonly Item[]):
             queueValues(tenantId, ended),
           ),
         );
-      commitBehind(tx);
+      pipelineCommit(tx);
       await Promise.all(writes);
       return new Set(all.map(({ runId }) => runId));
     },
@@ -199,7 +199,7 @@ function writesOf(tx: Transaction, tenantId: string, items: readonly Item[]): Pr
       tenantId,
       all.flatMap(({ intents }) => intents),
     ),
-    writeSunk(
+    writeSinkRows(
       tx,
       all.flatMap(({ steps }) => steps.flatMap(({ rows }) => rows)),
     ),
@@ -222,7 +222,7 @@ const advanceText = (answer: string) => `WITH given AS MATERIALIZED (
        wake_at = CASE WHEN g.ends IS NULL THEN r.wake_at END,
        holder_id = CASE WHEN g.ends IS NULL THEN r.holder_id END
      FROM given g WHERE r.id = ANY(ARRAY(SELECT id FROM free)) AND g.id = r.id
-     RETURNING r.id, r.workflow_id, CASE WHEN g.ends IS NULL THEN true ELSE pg_try_advisory_xact_lock_shared(${endsLock('r.workflow_id')}) END AS is_free
+     RETURNING r.id, r.workflow_id, CASE WHEN g.ends IS NULL THEN true ELSE pg_try_advisory_xact_lock_shared(${runEndsLock('r.workflow_id')}) END AS is_free
      ) ${answer}`;
 
 const advancesOf = (all: readonly Progress[]) =>

@@ -11,7 +11,7 @@ import { currentTraceParent } from '../../platform/observability/tracing/trace-c
 import { runRowsTopic } from '../queue/wake-runs.ts';
 import { flows, runs, runSteps, workflows } from '../schema.ts';
 import type { RunRow, StepWait } from '../schema.ts';
-import { forgetEnd } from '../stats/rollups.ts';
+import { removeEndFromRollup } from '../stats/rollups.ts';
 import { requestersOf, starterOf } from './run-people.ts';
 import type { RunCaller } from './run-people.ts';
 
@@ -266,7 +266,7 @@ export async function reopenRun(
   wait: StepWait,
 ): Promise<void> {
   noteWorkspaceChange(tx, tenantId);
-  await forgetEnd(tx, tenantId, runId);
+  await removeEndFromRollup(tx, tenantId, runId);
   await tx
     .update(runs)
     .set({

@@ -1,8 +1,8 @@
 import { DatabaseOutage } from '../../platform/db/database.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
-import { throughOutages } from '../../platform/db/outage.ts';
+import { retryOnOutage } from '../../platform/db/outage.ts';
 import type { Logger } from '../../platform/observability/logger.ts';
-import { writeSunk } from '../calls/row-sink.ts';
+import { writeSinkRows } from '../calls/row-sink.ts';
 import type { DoneStep, Progress, ProgressWriter } from './progress-writer.ts';
 import { advanceRun, hasAdvanced, hasDeclared, secondsSince, writeIntent, writeReceipt, writeStep } from './store.ts';
 import type { ClaimedRun, Intent, RunAdvance } from './store.ts';
@@ -182,7 +182,7 @@ export class RunWriteQueue implements Disposable {
           writeStep(tx, { run, working, called }, record, beganAgo[position]),
         ),
         ...receipts.map((receipt) => writeReceipt(tx, receipt)),
-        writeSunk(
+        writeSinkRows(
           tx,
           steps.flatMap(({ rows }) => rows),
         ),
@@ -213,7 +213,7 @@ export class RunWriteQueue implements Disposable {
 
   async #transaction<Result>(work: (tx: Transaction) => Promise<Result>, durable: boolean): Promise<Result> {
     const { db, run, lost, logger, onWritten } = this.#options;
-    const written = await throughOutages(
+    const written = await retryOnOutage(
       lost,
       () => db.workspace(run.tenant_id, work, { durable }),
       (error) => logger.warn({ err: error, runId: run.id, part: 'database' }, 'a run waits for the database'),

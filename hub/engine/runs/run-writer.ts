@@ -1,7 +1,7 @@
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Transaction } from '../../platform/db/database.ts';
-import { writeSunk } from '../calls/row-sink.ts';
+import { writeSinkRows } from '../calls/row-sink.ts';
 import { admitWaitingRuns } from '../limits/admission.ts';
 import { wakeRuns } from '../queue/wake-runs.ts';
 import type { RunFailure } from '../schema.ts';
@@ -69,7 +69,7 @@ export class RunWriter {
         advanceRun(tx, ctx, advance),
         ends === null ? writeStep(tx, ctx, done.record, beganAgo) : writeLastStep(tx, ctx, done.record, beganAgo),
         done.receipt === null ? undefined : writeReceipt(tx, done.receipt),
-        writeSunk(tx, done.rows),
+        writeSinkRows(tx, done.rows),
         (async () => persist?.(tx))(),
       ]);
       if (ends !== null && run.parent_run_id !== null) await wakeRuns(tx, [run.parent_run_id], [run.id]);

@@ -8,7 +8,7 @@ import { nextFence } from '../../platform/db/fence.ts';
 import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
 import { heapOfText } from '../../platform/process/memory-budget.ts';
 import { LeaseLost, StepFailure } from '../failure.ts';
-import { endsLock } from '../limits/concurrency-queue-locks.ts';
+import { runEndsLock } from '../limits/concurrency-queue-locks.ts';
 import { runRowsTopic, runTopic } from '../queue/wake-runs.ts';
 import type { Visit } from '../queue/working-marks.ts';
 import type { RunFailure, StepWait } from '../schema.ts';
@@ -352,7 +352,7 @@ export async function advanceRun(tx: Transaction, { runId, fence }: RunClaim, ad
        wake_at = CASE WHEN $4 IS NULL THEN wake_at END,
        holder_id = CASE WHEN $4 IS NULL THEN holder_id END
      WHERE id = $1 AND fence = $2 AND status = 'running' AND next_step BETWEEN $6 AND $3
-     RETURNING CASE WHEN $4::text IS NOT NULL THEN pg_advisory_xact_lock_shared(${endsLock('workflow_id')}) END`,
+     RETURNING CASE WHEN $4::text IS NOT NULL THEN pg_advisory_xact_lock_shared(${runEndsLock('workflow_id')}) END`,
     [runId, fence, advance.nextStep, advance.ends, json(advance.error), advance.fromStep],
   );
   if (rowCount !== 1)

@@ -1,9 +1,9 @@
 import type { Transaction } from '../../platform/db/database.ts';
 import { isAssertionFailed } from '../../platform/db/errors.ts';
-import { commitBehind } from '../../platform/db/transaction.ts';
+import { pipelineCommit } from '../../platform/db/transaction.ts';
 import type { Waiting } from '../calls/call.ts';
 import { startChildRun } from '../calls/child-run.ts';
-import { commandRequest, sendCommand } from '../calls/node-call.ts';
+import { buildCommandRequest, sendCommand } from '../calls/node-call.ts';
 import { StepFailure } from '../failure.ts';
 import { runTopic } from '../queue/wake-runs.ts';
 import type { StepWait } from '../schema.ts';
@@ -36,10 +36,10 @@ export async function suspend(
     if (tries === 1 && outcome.for === 'command') {
       const statements = [
         suspendPipelined(tx, ctx, run, until),
-        deps.nodes.dispatchPipelined(tx, commandRequest(outcome)),
+        deps.nodes.dispatchPipelined(tx, buildCommandRequest(outcome)),
         writeWait(tx, { kind: 'node_command', commandId: outcome.request.id }),
       ];
-      commitBehind(tx);
+      pipelineCommit(tx);
       await Promise.all(statements);
       return;
     }

@@ -15,7 +15,7 @@ import { PostgresEvents } from '../../platform/events/postgres-events.ts';
 import { newId } from '../../platform/ids.ts';
 import { logSkills } from '../../products/automations/logs/skills.ts';
 import { findStartable } from '../../products/automations/workflows/store.ts';
-import { endsLock, lockConcurrencyQueue } from '../limits/concurrency-queue-locks.ts';
+import { runEndsLock, lockConcurrencyQueue } from '../limits/concurrency-queue-locks.ts';
 import { Engine } from '../runs/engine.ts';
 import { releaseRun } from '../runs/store.ts';
 import type { ClaimedRun } from '../runs/store.ts';
@@ -572,7 +572,7 @@ test('the end and the log lines of a run are written only after a concurrent cha
   const isLocked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const changing = db.workspace(tenantId, async (tx) => {
-    await tx.query('change_limits', `SELECT pg_advisory_xact_lock(${endsLock('$1')})`, [definition.id]);
+    await tx.query('change_limits', `SELECT pg_advisory_xact_lock(${runEndsLock('$1')})`, [definition.id]);
     isLocked.resolve();
     await release.promise;
   });

@@ -1,6 +1,6 @@
-import { Batches } from '../../platform/db/batches.ts';
+import { Batcher } from '../../platform/db/batcher.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
-import { commitBehind } from '../../platform/db/transaction.ts';
+import { pipelineCommit } from '../../platform/db/transaction.ts';
 import { acceptRuns, prepareRun } from './accept-runs.ts';
 import type { AcceptedRun, NewRun, PreparedRun } from './accept-runs.ts';
 import type { Definition } from './definitions.ts';
@@ -21,15 +21,15 @@ export type IntakeRun = Omit<
  * capacity and no limit or policy can delay the run. All other runs are queued.
  */
 export class RunIntake {
-  readonly #batches: Batches<PreparedRun, AcceptedRun | null>;
+  readonly #batches: Batcher<PreparedRun, AcceptedRun | null>;
   #reserve: (tenantId: string) => Reservation | null = () => null;
 
   constructor(db: Database) {
-    this.#batches = new Batches({
+    this.#batches = new Batcher({
       flush: (tenantId, prepared, options) => {
         const acceptAll = async (tx: Transaction) => {
           const accepted = acceptRuns(tx, prepared);
-          commitBehind(tx);
+          pipelineCommit(tx);
           return accepted;
         };
         return db.workspace(tenantId, acceptAll, options);

@@ -47,7 +47,7 @@ const decrementBucket = (histogram: string, bucket: string) =>
  * Removes the end of a run that is reopened from the slice that counts it, if there is one. The next end of the run is
  * counted again. Call it before the row of the run changes, and lock the run first.
  */
-export async function forgetEnd(tx: Transaction, tenantId: string, runId: string): Promise<void> {
+export async function removeEndFromRollup(tx: Transaction, tenantId: string, runId: string): Promise<void> {
   await tx.query('lock_slices', lockSlices, [tenantId]);
   await tx.query(
     'forget_end',
@@ -94,7 +94,7 @@ const slicesPerBatch = 500;
  * Rolls up the slices that have ended, for each workspace with runs that ended since its last rollup. Returns the number of slices
  * written. Part of the sweep.
  *
- * Any process can roll up. The first inserted row of a slice counts, and only `forgetEnd` changes it. A slice in which no run ended
+ * Any process can roll up. The first inserted row of a slice counts, and only `removeEndFromRollup` changes it. A slice in which no run ended
  * has no row. All times are by the clock of the database, because the clock of a process can be wrong.
  * @throws AggregateError with the failures of single workspaces, after the other workspaces are rolled up; DatabaseOutage.
  */

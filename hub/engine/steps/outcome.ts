@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
 import type { Waiting } from '../calls/call.ts';
 import type { StepFailure } from '../failure.ts';
-import type { EffectKind, SkillOutcome, SunkRow } from '../skill.ts';
+import type { EffectKind, SkillOutcome, SinkRow } from '../skill.ts';
 
 /** The outcome of one execution of a step. */
 export type StepOutcome =
@@ -14,7 +14,7 @@ export type StepOutcome =
       /** State of a step with several parts; undefined for other steps. */
       state?: JsonObject;
       /** Rows that are stored in the transaction that writes the outcome. */
-      rows: readonly SunkRow[];
+      rows: readonly SinkRow[];
       /** More statements of that transaction. */
       persist?: SkillOutcome['persist'];
     }

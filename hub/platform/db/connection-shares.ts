@@ -42,7 +42,7 @@ export class ConnectionShares {
   readonly #reserve: number;
   readonly #patienceMs: number;
   readonly #maxWaiting: number;
-  readonly #held = new Map<string, number>();
+  readonly #counts = new Map<string, number>();
   /** Who waits, by workspace; the one whose turn is next comes first, of those that may have one more. */
   readonly #lines = new Map<string, Set<Begin>>();
   #free: number;
@@ -85,14 +85,14 @@ export class ConnectionShares {
   }
 
   #mayHaveMore(key: string): boolean {
-    const held = this.#held.get(key) ?? 0;
-    return held === 0 || held < shareOfFree * (this.#free - 1);
+    const count = this.#counts.get(key) ?? 0;
+    return count === 0 || count < shareOfFree * (this.#free - 1);
   }
 
   /** Returns whether the connection belongs to the reserve. */
   #take(key: string): boolean {
     this.#free -= 1;
-    this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
     return this.#free < this.#reserve;
   }
 
@@ -121,9 +121,9 @@ export class ConnectionShares {
   }
 
   #end(key: string): void {
-    const left = (this.#held.get(key) ?? 0) - 1;
-    if (left > 0) this.#held.set(key, left);
-    else this.#held.delete(key);
+    const left = (this.#counts.get(key) ?? 0) - 1;
+    if (left > 0) this.#counts.set(key, left);
+    else this.#counts.delete(key);
     this.#free += 1;
     for (const [next, line] of this.#lines) {
       if (this.#free === 0) return;

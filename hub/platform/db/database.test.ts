@@ -2,12 +2,12 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
-import { Batches } from './batches.ts';
+import { Batcher } from './batcher.ts';
 import { ConnectionShares } from './connection-shares.ts';
 import { Database, isDatabaseUnavailable } from './database.ts';
 import type { Transaction } from './database.ts';
 import { assertedText, isAssertionFailed } from './errors.ts';
-import { commitBehind } from './transaction.ts';
+import { pipelineCommit } from './transaction.ts';
 
 let database: TestDatabase;
 let db: Database;
@@ -266,7 +266,7 @@ const settingsLike = async (pattern: string) =>
 test('of a transaction whose commit is sent behind its statements all is there once it resolves, and nothing can be sent after', async () => {
   const late = await db.system(async (tx) => {
     const both = [insertSetting(tx, 'behind-1'), insertSetting(tx, 'behind-2')];
-    commitBehind(tx);
+    pipelineCommit(tx);
     const refused = settle(insertSetting(tx, 'behind-3'));
     await Promise.all(both);
     return refused;
@@ -293,7 +293,7 @@ test('a statement that fails before a commit sent behind it undoes all, is what 
         ),
         insertSetting(tx, 'asserted-2'),
       ];
-      commitBehind(tx);
+      pipelineCommit(tx);
       await Promise.all(all);
     });
   const error = await settle(whole('7'));
@@ -305,12 +305,12 @@ test('a statement that fails before a commit sent behind it undoes all, is what 
 });
 
 test('a batch whose work fails after its commit was sent is not written twice', async () => {
-  const batches = new Batches<string, void>({
+  const batches = new Batcher<string, void>({
     bytesOf: (key) => key.length,
     flush: (_key, keys) =>
       db.system(async (tx) => {
         const inserted = keys.map((key) => insertSetting(tx, `${key}-${Math.random()}`));
-        commitBehind(tx);
+        pipelineCommit(tx);
         await Promise.all(inserted);
         throw new TypeError('a mistake in the code that reads the answers');
       }),
@@ -327,7 +327,7 @@ test('a part of a joined transaction that would have its commit sent commits not
     db.joined(async () => {
       await db.system(async (tx) => {
         const inserted = insertSetting(tx, 'joined-1');
-        commitBehind(tx);
+        pipelineCommit(tx);
         await inserted;
       });
       throw new Error('undone');
@@ -394,8 +394,8 @@ test('what waits in one workspace leaves connections to others, and those that w
   expect((await own.system(one)).rowCount).toBe(1);
   expect(stuck.done).toEqual([]);
   // As many as are left, held for as long as the others wait.
-  const held = Promise.withResolvers<void>();
-  const holding = own.workspace(other, () => held.promise);
+  const released = Promise.withResolvers<void>();
+  const holding = own.workspace(other, () => released.promise);
   const late = own.workspace(crypto.randomUUID(), async (tx) => {
     const before = stuck.done.length;
     await one(tx);
@@ -404,7 +404,7 @@ test('what waits in one workspace leaves connections to others, and those that w
   await expect.poll(() => own.load.waiting).toBe(38);
   await stuck.end();
   expect(await late).toBeLessThan(stuck.done.length);
-  held.resolve();
+  released.resolve();
   await holding;
   expect([stuck.done.length, own.load.waiting]).toEqual([40, 0]);
 });
@@ -437,13 +437,13 @@ test('transactions of no workspace that wait for a lock leave a connection to a 
 test('transactions within transactions of the same workspace go through, however many there are', async () => {
   await using own = openOwn();
   const tenantId = crypto.randomUUID();
-  const begun = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
   let under = 0;
   const outer = () =>
     own.workspace(tenantId, async () => {
       under += 1;
-      if (under === 3) begun.resolve();
-      await begun.promise;
+      if (under === 3) started.resolve();
+      await started.promise;
       return (await own.workspace(tenantId, one)).rowCount;
     });
   expect(await Promise.all([outer(), outer(), outer()])).toEqual([1, 1, 1]);
@@ -662,7 +662,7 @@ test('an event of a transaction whose COMMIT is sent behind its statements is pu
     own.system(async (tx) => {
       tx.publish(key, {});
       const statements = [insertSetting(tx, key), tx.query('', statement, [])];
-      commitBehind(tx);
+      pipelineCommit(tx);
       const sent = published.length;
       await Promise.all(statements);
       return sent;

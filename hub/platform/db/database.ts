@@ -287,7 +287,7 @@ export class Database implements AsyncDisposable {
     gatherWrites(client);
     // The first statement goes out right behind it. Should it fail, that one sees no workspace, and so no row; what comes of that is no answer.
     let beginFailure: Error | undefined;
-    const begun = client.query(beginOf(turn.isReserve)).then(
+    const began = client.query(beginOf(turn.isReserve)).then(
       () => undefined,
       (error: Error) => {
         beginFailure = error;
@@ -308,7 +308,7 @@ export class Database implements AsyncDisposable {
           commit().catch(() => undefined);
         },
       );
-      await begun;
+      await began;
       if (beginFailure !== undefined) throw beginFailure;
       if (readOnly) {
         // Nothing hangs on how it ends but the connection.
@@ -323,7 +323,7 @@ export class Database implements AsyncDisposable {
         throw new Error('a transaction was not committed, because a statement of it had failed');
       return done;
     } catch (thrown) {
-      await begun;
+      await began;
       // That would else look like a server which takes no writes now.
       const isMistake = readOnly && isWriteRefused(thrown);
       const error = isMistake ? new TypeError('a transaction that only reads wrote') : (beginFailure ?? thrown);

@@ -28,7 +28,7 @@ export class Leadership implements AsyncDisposable {
   readonly #living: Promise<void>;
   #client: Client | undefined;
   /** Until when the lock is surely this process's, by the clock of `performance`. */
-  #heldUntil = Number.NEGATIVE_INFINITY;
+  #leadsUntil = Number.NEGATIVE_INFINITY;
   #leads = false;
 
   constructor(options: LeadershipOptions) {
@@ -37,7 +37,7 @@ export class Leadership implements AsyncDisposable {
   }
 
   get isHeld(): boolean {
-    return this.#leads && performance.now() < this.#heldUntil;
+    return this.#leads && performance.now() < this.#leadsUntil;
   }
 
   /** Hears each time when this process begins to lead. */
@@ -82,7 +82,7 @@ export class Leadership implements AsyncDisposable {
           [name],
         );
     if (rows[0]?.taken !== true || this.#client !== client) return;
-    this.#heldUntil = askedAt + silenceMs * 0.8;
+    this.#leadsUntil = askedAt + silenceMs * 0.8;
     if (this.#leads) return;
     this.#leads = true;
     logger.debug({ name }, 'this process leads');
@@ -113,7 +113,7 @@ export class Leadership implements AsyncDisposable {
     const client = this.#client;
     this.#client = undefined;
     this.#leads = false;
-    this.#heldUntil = Number.NEGATIVE_INFINITY;
+    this.#leadsUntil = Number.NEGATIVE_INFINITY;
     // An answer to the farewell may never come.
     client?.end().catch(() => undefined);
   }

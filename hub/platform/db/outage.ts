@@ -9,7 +9,7 @@ const longestPauseMs = 5_000;
  * @param onOutage told of each try that failed.
  * @throws the reason of `signal` once it is aborted between two tries; at once, whatever is no outage.
  */
-export async function throughOutages<Result>(
+export async function retryOnOutage<Result>(
   signal: AbortSignal,
   work: () => Promise<Result>,
   onOutage?: (error: DatabaseOutage) => void,

@@ -6,7 +6,7 @@ import type { TestHub } from '../../../test/fixtures/hub.ts';
 import { settledRun } from '../../../test/fixtures/settled-run.ts';
 import { engineRetention } from '../../engine/queue/upkeep.ts';
 import { callsRetention } from '../../products/calls/index.ts';
-import { Months } from './months.ts';
+import { MonthlyPartitions } from './monthly-partitions.ts';
 import { removeLeftovers, retentionTasks } from './row-retention.ts';
 
 let hub: TestHub;
@@ -150,7 +150,7 @@ test('every table that holds a workspace without referring to it is looked after
   ];
   expect(loose.map(({ name }) => name)).toEqual([...lookedAfter, ...others].toSorted());
   const logger = pino({ level: 'silent' });
-  const months = new Months({ url: hub.database.url, logger });
+  const months = new MonthlyPartitions({ url: hub.database.url, logger });
   const tasks = retentionTasks({ db: hub.app.db, logger, months }, retentions);
   expect(tasks.map(({ name }) => name)).toContain('removed workspaces');
 });

@@ -3,7 +3,7 @@ import type { Logger } from '../observability/logger.ts';
 import type { PeriodicTask } from '../process/periodic-tasks.ts';
 import { DatabaseBusy, DatabaseOutage } from './database.ts';
 import type { Database } from './database.ts';
-import type { MonthlyTable, Months } from './months.ts';
+import type { MonthlyTable, MonthlyPartitions } from './monthly-partitions.ts';
 
 /** A table whose rows are kept for some days. Ids follow the time of their making, so that the oldest are the first of the primary key. */
 export interface AgedTable {
@@ -116,7 +116,11 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
 export const monthlyTables = (retentions: readonly RowRetention[]): MonthlyTable[] =>
   retentions.flatMap((retention) => retention.monthly ?? []);
 
-async function keepMonths(months: Months, tables: readonly MonthlyTable[], stopping: AbortSignal): Promise<void> {
+async function keepMonths(
+  months: MonthlyPartitions,
+  tables: readonly MonthlyTable[],
+  stopping: AbortSignal,
+): Promise<void> {
   try {
     await months.make(tables, stopping);
   } finally {
@@ -126,7 +130,7 @@ async function keepMonths(months: Months, tables: readonly MonthlyTable[], stopp
 
 /** The part of the sweep that removes what is kept no longer. */
 export function retentionTasks(
-  { db, logger, months }: { db: Database; logger: Logger; months: Months },
+  { db, logger, months }: { db: Database; logger: Logger; months: MonthlyPartitions },
   retentions: readonly RowRetention[],
 ): PeriodicTask[] {
   const aged = retentions.flatMap((retention) => retention.aged ?? []);

@@ -100,7 +100,7 @@ export async function commitDurably(tx: Transaction): Promise<void> {
  * Has the commit leave right behind what was sent, without waiting for the answers: to be called where nothing hangs on them. Nothing more
  * can be sent; should a statement fail, nothing is committed. Within a joined transaction it changes nothing.
  */
-export function commitBehind(tx: Transaction): void {
+export function pipelineCommit(tx: Transaction): void {
   commits.get(tx)?.();
 }
 

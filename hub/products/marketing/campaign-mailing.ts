@@ -1,7 +1,7 @@
 import { AppError, notFound } from '../../../shared/errors.ts';
 import { sunk } from '../../engine/skill.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { throughOutages } from '../../platform/db/outage.ts';
+import { retryOnOutage } from '../../platform/db/outage.ts';
 import { MailError } from '../../platform/mail/mail.ts';
 import type { Mailer } from '../../platform/mail/mail.ts';
 import type { EmailContext, EmailOutcome } from '../automations/email/index.ts';
@@ -94,7 +94,7 @@ export class CampaignMailing {
     const { db } = this.#deps;
     // Only this process knows the outcome of the mail, so recording it is retried during an outage.
     const settle = (status: 'sent' | 'failed', error: string | null) =>
-      throughOutages(signal, () =>
+      retryOnOutage(signal, () =>
         db.workspace(tenantId, (tx) => settleMail(tx, campaign.id, contact.id, status, error)),
       );
     const link = this.#deps.links.of(contact.id);
@@ -129,7 +129,7 @@ export class CampaignMailing {
         return 'failed';
       }
       // The server refused this mail, so a retry may send it.
-      await throughOutages(signal, () => db.workspace(tenantId, (tx) => releaseMail(tx, campaign.id, contact.id)));
+      await retryOnOutage(signal, () => db.workspace(tenantId, (tx) => releaseMail(tx, campaign.id, contact.id)));
       throw new AppError('skill_failed', error.message, { cause: error });
     }
   }

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
-import { Batches } from '../../platform/db/batches.ts';
+import { Batcher } from '../../platform/db/batcher.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { throughOutages } from '../../platform/db/outage.ts';
+import { retryOnOutage } from '../../platform/db/outage.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { newId } from '../../platform/ids.ts';
@@ -73,7 +73,7 @@ export class WebhookSender implements AsyncDisposable {
   #isStopping = false;
   readonly #stop = new AbortController();
   /** Successful attempts are recorded in batches. */
-  readonly #successes: Batches<{ delivery: ClaimedDelivery; outcome: AttemptOutcome }, boolean>;
+  readonly #successes: Batcher<{ delivery: ClaimedDelivery; outcome: AttemptOutcome }, boolean>;
   readonly #subscription: Disposable;
   readonly #timer: NodeJS.Timeout;
   #poll: Promise<void> | null = null;
@@ -84,7 +84,7 @@ export class WebhookSender implements AsyncDisposable {
   constructor(dependencies: SenderDependencies, shutdownMs: number) {
     this.#deps = dependencies;
     this.#shutdownMs = shutdownMs;
-    this.#successes = new Batches({
+    this.#successes = new Batcher({
       flush: (tenantId, attempts, options) =>
         dependencies.db.workspace(tenantId, (tx) => recordSuccesses(tx, attempts), { durable: false, ...options }),
       bytesOf: ({ outcome }) => outcome.response.length,
@@ -198,7 +198,7 @@ export class WebhookSender implements AsyncDisposable {
     const { db, logger } = this.#deps;
     try {
       const outcome = await this.#attempt(delivery);
-      const isRecorded = await throughOutages(this.#stop.signal, () => this.#record(tenantId, delivery, outcome));
+      const isRecorded = await retryOnOutage(this.#stop.signal, () => this.#record(tenantId, delivery, outcome));
       if (isRecorded) this.#deps.onAttempt(outcome.status);
       logRecovery(logger, 'webhook deliveries');
     } catch (error) {

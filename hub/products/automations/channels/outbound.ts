@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../../shared/json.ts';
 import { sunk } from '../../../engine/skill.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, eq } from '../../../platform/db/orm.ts';
-import { throughOutages } from '../../../platform/db/outage.ts';
+import { retryOnOutage } from '../../../platform/db/outage.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import type { EmailContext, EmailOutcome } from '../email/index.ts';
 import { messageRecords } from '../logs/index.ts';
@@ -104,7 +104,7 @@ export async function deliver(
     };
   } catch (error) {
     if (error instanceof AppError)
-      await throughOutages(context.signal, () =>
+      await retryOnOutage(context.signal, () =>
         deps.db.workspace(tenantId, (tx) =>
           messageRecords.insert(tx, [record('failed', { code: error.code, error: error.message.slice(0, 500) })]),
         ),

@@ -2,9 +2,9 @@ import { AppError } from '../../../../shared/errors.ts';
 import { toStorableText } from '../../../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { sunk } from '../../../engine/skill.ts';
-import type { SunkRow } from '../../../engine/skill.ts';
+import type { SinkRow } from '../../../engine/skill.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { throughOutages } from '../../../platform/db/outage.ts';
+import { retryOnOutage } from '../../../platform/db/outage.ts';
 import { EgressFailed, EgressRefused } from '../../../platform/egress/egress.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
 import { currentTraceParent } from '../../../platform/observability/tracing/trace-context.ts';
@@ -79,7 +79,7 @@ export class Deliveries {
   async deliver(
     request: DeliveryRequest,
     context: DeliveryContext,
-  ): Promise<{ output: JsonValue; outputText: string; rows: SunkRow[] }> {
+  ): Promise<{ output: JsonValue; outputText: string; rows: SinkRow[] }> {
     const { db, egress } = this.#deps;
     const { url, body, headers = {} } = request;
     const reserved = Object.keys(headers).find((name) => reservedHeaders.has(name.toLowerCase()));
@@ -143,7 +143,7 @@ export class Deliveries {
     } catch (error) {
       if (!context.signal.aborted) {
         const reason = error instanceof Error ? error.message.slice(0, 500) : String(error);
-        await throughOutages(context.signal, () =>
+        await retryOnOutage(context.signal, () =>
           db.workspace(tenantId, (tx) =>
             messageRecords.insert(tx, [record('failed', { error: toStorableText(reason) })]),
           ),

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { AppError } from '../../../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { sunk } from '../../../engine/skill.ts';
-import type { SunkRow } from '../../../engine/skill.ts';
+import type { SinkRow } from '../../../engine/skill.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { throughOutages } from '../../../platform/db/outage.ts';
+import { retryOnOutage } from '../../../platform/db/outage.ts';
 import { MailError } from '../../../platform/mail/mail.ts';
 import type { Mailer } from '../../../platform/mail/mail.ts';
 import { messageRecords } from '../logs/index.ts';
@@ -33,7 +33,7 @@ export interface EmailContext {
 export interface EmailOutcome {
   output: JsonValue;
   outputText: string;
-  rows: SunkRow[];
+  rows: SinkRow[];
 }
 
 /** The outcome of a mail, as in `EmailOutcome.output`. */
@@ -96,7 +96,7 @@ export class Email {
       };
     } catch (error) {
       if (!(error instanceof MailError)) throw error;
-      await throughOutages(context.signal, () =>
+      await retryOnOutage(context.signal, () =>
         this.#deps.db.workspace(tenantId, (tx) =>
           messageRecords.insert(tx, [record('failed', { error: error.message })]),
         ),

@@ -11,7 +11,7 @@ import { lockForRetry } from '../../../engine/index.ts';
 import { engineRetention } from '../../../engine/queue/upkeep.ts';
 import { createFileBlobs } from '../../../platform/blobs/blobs.ts';
 import { Database } from '../../../platform/db/database.ts';
-import { Months, monthStart } from '../../../platform/db/months.ts';
+import { MonthlyPartitions, monthStart } from '../../../platform/db/monthly-partitions.ts';
 import { removeAged } from '../../../platform/db/row-retention.ts';
 import { idBefore, newId } from '../../../platform/ids.ts';
 import { MonthRetention } from './month-retention.ts';
@@ -26,14 +26,14 @@ const tables = engineRetention.monthly ?? [];
 
 let database: TestDatabase;
 let db: Database;
-let months: Months;
+let months: MonthlyPartitions;
 let folder: string;
 /** Months with their own partitions, all of them older than 60 days. */
 let old: Date[];
 beforeEach(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 6, applicationName: 'test', onError: () => undefined });
-  months = new Months({ url: database.url, logger });
+  months = new MonthlyPartitions({ url: database.url, logger });
   folder = await mkdtemp(join(tmpdir(), 'outrigger-months-'));
   await database.query('drop table run_steps_first');
   // January and February have 59 days, so that the month before them ends less than 60 days before March.
@@ -214,7 +214,7 @@ test('when months cannot be scanned, retention policies still apply, and the nex
   const lines: string[] = [];
   const retention = new RunRetention({
     db,
-    months: new Months({ url: `${database.url}_missing`, logger }),
+    months: new MonthlyPartitions({ url: `${database.url}_missing`, logger }),
     blobs: await createFileBlobs(folder),
     logger: pino({ level: 'warn' }, { write: (line) => void lines.push(line) }),
     days: 60,

@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { instantOf, monthStart } from '../../../platform/db/months.ts';
-import type { Months, Part } from '../../../platform/db/months.ts';
+import { instantOf, monthStart } from '../../../platform/db/monthly-partitions.ts';
+import type { MonthlyPartitions, Part } from '../../../platform/db/monthly-partitions.ts';
 import { idBefore } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 
@@ -32,7 +32,7 @@ const nextTooRecent = `WITH next AS MATERIALIZED (SELECT id, finished_at FROM ru
 
 export interface MonthRetentionOptions {
   db: Database;
-  months: Months;
+  months: MonthlyPartitions;
   /**
    * Days that runs are kept in workspaces without their own retention policy. A month is dropped when its last run
    * exceeds them.

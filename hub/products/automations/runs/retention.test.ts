@@ -11,7 +11,7 @@ import { engineRetention } from '../../../engine/queue/upkeep.ts';
 import { createFileBlobs } from '../../../platform/blobs/blobs.ts';
 import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import { Database } from '../../../platform/db/database.ts';
-import { Months } from '../../../platform/db/months.ts';
+import { MonthlyPartitions } from '../../../platform/db/monthly-partitions.ts';
 import { removeAged, removeExpired } from '../../../platform/db/row-retention.ts';
 import { idempotencyRetention } from '../../../platform/http/routing/idempotency.ts';
 import { idBefore, newId } from '../../../platform/ids.ts';
@@ -29,12 +29,12 @@ let database: TestDatabase;
 let db: Database;
 let folder: string;
 let blobs: Blobs;
-let months: Months;
+let months: MonthlyPartitions;
 
 beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 6, applicationName: 'test', onError: () => undefined });
-  months = new Months({ url: database.url, logger });
+  months = new MonthlyPartitions({ url: database.url, logger });
   folder = await mkdtemp(join(tmpdir(), 'outrigger-retention-'));
   blobs = await createFileBlobs(folder);
   for (const [name, id] of Object.entries(workspaces))

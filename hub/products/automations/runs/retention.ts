@@ -1,14 +1,14 @@
 import type { Retention } from '../../../../shared/contract/automations/policies.ts';
 import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import type { Months } from '../../../platform/db/months.ts';
+import type { MonthlyPartitions } from '../../../platform/db/monthly-partitions.ts';
 import { newTurn, runInTurns } from '../../../platform/db/row-retention.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import { MonthRetention } from './month-retention.ts';
 
 export interface RunRetentionOptions {
   db: Database;
-  months: Months;
+  months: MonthlyPartitions;
   blobs: Blobs;
   logger: Logger;
   /**

@@ -1,5 +1,5 @@
 import type { Carrier } from '../../../../shared/contract/calls/records.ts';
-import { Batches } from '../../../platform/db/batches.ts';
+import { Batcher } from '../../../platform/db/batcher.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { isEntitledToCalling } from '../entitlement/index.ts';
@@ -45,11 +45,11 @@ const lastEventSeconds = 60;
 /** Connections of all workspaces, for the exchange with carriers. */
 export class CarrierConnections {
   readonly #deps: { db: Database; secrets: Secrets };
-  readonly #lookUps: Batches<string, ConnectionSecrets | null>;
+  readonly #lookUps: Batcher<string, ConnectionSecrets | null>;
 
   constructor(dependencies: { db: Database; secrets: Secrets }) {
     this.#deps = dependencies;
-    this.#lookUps = new Batches({
+    this.#lookUps = new Batcher({
       flush: (_key, ids) => this.#findAll(ids),
       bytesOf: () => 100,
       maxItems: 256,

@@ -7,9 +7,9 @@ import type {
 } from '../../../../shared/contract/calls/records.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
-import { Batches } from '../../../platform/db/batches.ts';
+import { Batcher } from '../../../platform/db/batcher.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { commitBehind } from '../../../platform/db/transaction.ts';
+import { pipelineCommit } from '../../../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts';
 import { listCallLines } from './call-lines.ts';
 import type { ExportFormat } from './call-lines.ts';
@@ -43,17 +43,17 @@ export interface CallsDependencies {
 /** Call records of workspaces. */
 export class Calls {
   readonly #deps: CallsDependencies;
-  readonly #merges: Batches<CallEvent, undefined>;
+  readonly #merges: Batcher<CallEvent, undefined>;
 
   constructor(dependencies: CallsDependencies) {
     this.#deps = dependencies;
-    this.#merges = new Batches({
+    this.#merges = new Batcher({
       flush: async (tenantId, events, options) => {
         await dependencies.db.workspace(
           tenantId,
           async (tx) => {
             const merged = mergeCalls(tx, tenantId, events);
-            commitBehind(tx);
+            pipelineCommit(tx);
             if ((await merged) > 0) noteWorkspaceChange(tx, tenantId);
           },
           options,

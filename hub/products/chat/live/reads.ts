@@ -2,7 +2,7 @@ import type { InboxConversation, InboxMessage } from '../../../../shared/contrac
 import { maxSeq } from '../../../../shared/contract/chat/shapes.ts';
 import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
 import type { VisitorConversation } from '../../../../shared/contract/chat/visitor-page.ts';
-import { Batches } from '../../../platform/db/batches.ts';
+import { Batcher } from '../../../platform/db/batcher.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { maxPageBytes, messageColumns, pageText, presentMessage } from '../conversations/index.ts';
 import type { MessageRow, PublicMessageRow } from '../conversations/index.ts';
@@ -62,17 +62,17 @@ const maxBytesPerRequest = (asks: number) => Math.min(maxPageBytes, Math.floor(m
 
 /** Reads for live connections. Concurrent requests, also of different workspaces, share one statement. */
 export class LiveReads {
-  readonly #missed: Batches<ConversationKey & { after: number }, MissedPage | null>;
-  readonly #visitors: Batches<ConversationKey, VisitorConversation | null>;
-  readonly #inbox: Batches<ConversationKey, InboxConversation | null>;
+  readonly #missed: Batcher<ConversationKey & { after: number }, MissedPage | null>;
+  readonly #visitors: Batcher<ConversationKey, VisitorConversation | null>;
+  readonly #inbox: Batcher<ConversationKey, InboxConversation | null>;
   readonly #db: Database;
 
   constructor(db: Database) {
     this.#db = db;
     const options = { bytesOf: () => 100, maxItems: maxRequestsPerBatch, maxFlushesOfKey: 1, maxWaiting: 100_000 };
-    this.#missed = new Batches({ ...options, flush: (_key, asked) => readMissed(db, asked) });
-    this.#visitors = new Batches({ ...options, flush: (_key, asked) => readVisitorConversations(db, asked) });
-    this.#inbox = new Batches({ ...options, flush: (_key, asked) => readInbox(db, asked) });
+    this.#missed = new Batcher({ ...options, flush: (_key, asked) => readMissed(db, asked) });
+    this.#visitors = new Batcher({ ...options, flush: (_key, asked) => readVisitorConversations(db, asked) });
+    this.#inbox = new Batcher({ ...options, flush: (_key, asked) => readInbox(db, asked) });
   }
 
   /** Resolves to null if the conversation does not exist. */

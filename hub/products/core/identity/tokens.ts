@@ -6,7 +6,7 @@ import { AppError, notFound } from '../../../../shared/errors.ts';
 import { isAddressBlock } from '../../../platform/address-block.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
-import { Batches } from '../../../platform/db/batches.ts';
+import { Batcher } from '../../../platform/db/batcher.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, isNull, sql } from '../../../platform/db/orm.ts';
 import { publishAccessChange } from '../../../platform/http/auth/principal.ts';
@@ -31,11 +31,11 @@ export class Tokens {
   /** Result of the latest request of each token, by the hex hash of its secret. */
   readonly #cache = new LRUCache<string, TokenIdentity>({ max: maxCached, ttl: cacheTtlMs });
   /** Concurrent look-ups share one statement. */
-  readonly #lookUps: Batches<Buffer, FoundToken | null>;
+  readonly #lookUps: Batcher<Buffer, FoundToken | null>;
 
   constructor(dependencies: { db: Database; cursors: Cursors }) {
     this.#deps = dependencies;
-    this.#lookUps = new Batches({
+    this.#lookUps = new Batcher({
       flush: async (_key, hashes) => {
         const found = await useTokens(dependencies.db, distinct(hashes));
         return hashes.map((hash) => found.get(hash.toString('hex')) ?? null);

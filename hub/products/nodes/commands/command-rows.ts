@@ -3,7 +3,7 @@ import type { CommandOutcome, Resumption } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, eq, inArray } from '../../../platform/db/orm.ts';
 import type { SQL } from '../../../platform/db/orm.ts';
-import { commitBehind, commitDurably } from '../../../platform/db/transaction.ts';
+import { pipelineCommit, commitDurably } from '../../../platform/db/transaction.ts';
 import { nodeCommands } from '../schema.ts';
 
 export type NodeCommandRow = typeof nodeCommands.$inferSelect;
@@ -145,7 +145,7 @@ export async function endLockedCommand(
     // durable.
     command.acts ? commitDurably(tx) : Promise.resolve(),
   ] as const;
-  if (isLast) commitBehind(tx);
+  if (isLast) pipelineCommit(tx);
   const [row] = await Promise.all(writes);
   if (row === undefined) throw new Error('a command that is locked and open could not be ended');
   const { type, nodeId, createdAt, handedOutAt } = command;

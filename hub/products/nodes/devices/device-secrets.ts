@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { Batches } from '../../../platform/db/batches.ts';
+import { Batcher } from '../../../platform/db/batcher.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { workspaceTopic } from '../../../platform/events/workspace-topic.ts';
 import type { KnownDevice } from '../store.ts';
@@ -55,9 +55,9 @@ export class DeviceSecrets {
   });
   /** Shares one string per workspace id between its devices, to save memory. */
   readonly #tenantIds = new LRUCache<string, string>({ max: 1_000 });
-  readonly #authentications: Batches<Credentials, KnownDevice | null>;
-  readonly #checkIns: Batches<Credentials, CheckedInDevice | null>;
-  readonly #delayedCheckIns: Batches<Credentials, CheckedInDevice | null>;
+  readonly #authentications: Batcher<Credentials, KnownDevice | null>;
+  readonly #checkIns: Batcher<Credentials, CheckedInDevice | null>;
+  readonly #delayedCheckIns: Batcher<Credentials, CheckedInDevice | null>;
 
   constructor(db: Database) {
     this.#db = db;
@@ -68,10 +68,10 @@ export class DeviceSecrets {
       maxFlushesOfKey: 4,
       maxWaiting,
     };
-    this.#authentications = new Batches({ ...options, flush: (_key, batch) => this.#authenticateBatch(batch) });
+    this.#authentications = new Batcher({ ...options, flush: (_key, batch) => this.#authenticateBatch(batch) });
     const flush = (_key: string, batch: readonly Credentials[]) => this.#checkInBatch(batch);
-    this.#checkIns = new Batches({ ...options, flush });
-    this.#delayedCheckIns = new Batches({ ...options, gatherMs, flush });
+    this.#checkIns = new Batcher({ ...options, flush });
+    this.#delayedCheckIns = new Batcher({ ...options, gatherMs, flush });
   }
 
   /** Returns the device, or null when the secret is wrong or the node is revoked. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { nodes as resource } from '../../../../shared/contract/nodes/nodes.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
-import { Batches } from '../../../platform/db/batches.ts';
+import { Batcher } from '../../../platform/db/batcher.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts';
 import type { NodeCommands } from '../commands/index.ts';
@@ -43,11 +43,11 @@ const maxWaiting = 20_000;
 /** Records heartbeats. Heartbeats of devices without running commands are recorded in batches per workspace. */
 export class Heartbeats {
   readonly #deps: HeartbeatsDependencies;
-  readonly #batches: Batches<Heartbeat, HeartbeatResponse | 'unrecorded'>;
+  readonly #batches: Batcher<Heartbeat, HeartbeatResponse | 'unrecorded'>;
 
   constructor(dependencies: HeartbeatsDependencies) {
     this.#deps = dependencies;
-    this.#batches = new Batches({
+    this.#batches = new Batcher({
       flush: (tenantId, heartbeats) => this.#recordBatch(tenantId, heartbeats),
       bytesOf: ({ facts, info }) => 200 + (facts?.length ?? 0) + (info?.length ?? 0),
       gatherMs,

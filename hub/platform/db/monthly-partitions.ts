@@ -59,7 +59,7 @@ export const instantOf = (id: string) => new Date(Number.parseInt(id.replaceAll(
  * make nor drop a part, nor read one but through its table and that table's policies. Each change is one transaction, so that there is no
  * half of one, and waits for its locks for a moment only.
  */
-export class Months {
+export class MonthlyPartitions {
   readonly #options: MonthsOptions;
 
   constructor(options: MonthsOptions) {

@@ -5,7 +5,7 @@ import { startHub } from '../../../test/fixtures/hub.ts';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { idBefore, newId } from '../ids.ts';
-import { Months, monthStart } from './months.ts';
+import { MonthlyPartitions, monthStart } from './monthly-partitions.ts';
 import { retentionTasks } from './row-retention.ts';
 
 const tables = [
@@ -20,10 +20,10 @@ const idOf = (further: number) =>
   `${idBefore(new Date(monthStart(now, further).getTime() + 8 * 86_400_000)).slice(0, 24)}${newId().slice(24)}`;
 
 let database: TestDatabase;
-let months: Months;
+let months: MonthlyPartitions;
 beforeEach(async () => {
   database = await acquireDatabase();
-  months = new Months({ url: database.url, logger });
+  months = new MonthlyPartitions({ url: database.url, logger });
 });
 afterEach(() => database[Symbol.asyncDispose]());
 
@@ -93,7 +93,9 @@ test('what is written by a clock far ahead is kept and found, and lies in its mo
 });
 
 test('two processes make the months at the same time, each of them once, and go on where one left off', async () => {
-  await Promise.all([1, 2, 3].map(() => new Months({ url: database.url, logger }).make(tables, undefined, now)));
+  await Promise.all(
+    [1, 2, 3].map(() => new MonthlyPartitions({ url: database.url, logger }).make(tables, undefined, now)),
+  );
   await months.make(tables, undefined, monthStart(now, 1));
   expect(await partsOf('run_steps')).toEqual([
     'run_steps_first',
@@ -161,7 +163,7 @@ test('no month is made while so much lies in the default part that reading it wo
   const writer = await connect();
   await writer.query(`begin; update run_logs set message = 'y' where id = '${run}'`);
   const lines: string[] = [];
-  await new Months({
+  await new MonthlyPartitions({
     url: database.url,
     logger: pino({ level: 'warn' }, { write: (line) => void lines.push(line) }),
   }).make(tables, undefined, now);
@@ -172,11 +174,11 @@ test('no month is made while so much lies in the default part that reading it wo
 });
 
 test('lines that somebody holds are passed by, and all others that are over go', async () => {
-  const [held, free] = [await makeRun(idOf(-100)), await makeRun(idOf(-100))];
+  const [locked, free] = [await makeRun(idOf(-100)), await makeRun(idOf(-100))];
   const holder = await connect();
-  await holder.query(`begin; select 1 from run_logs where run_id = '${held}' for update`);
+  await holder.query(`begin; select 1 from run_logs where run_id = '${locked}' for update`);
   await months.dropOver(tables);
-  expect([await placesOf(held), await placesOf(free)]).toEqual([
+  expect([await placesOf(locked), await placesOf(free)]).toEqual([
     ['run_steps_first', 'run_logs_first'],
     ['run_steps_first'],
   ]);

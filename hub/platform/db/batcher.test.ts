@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { Batches } from './batches.ts';
-import type { BatchesOptions } from './batches.ts';
+import { Batcher } from './batcher.ts';
+import type { BatchesOptions } from './batcher.ts';
 import { DatabaseBusy, DatabaseOutage } from './errors.ts';
 
 /** Batches whose flushes end when they are told to. */
 function bench(options: Partial<BatchesOptions<string, string>> = {}) {
   const flushes: { key: string; items: readonly string[]; end: (error?: unknown) => void }[] = [];
-  const batches = new Batches<string, string>({
+  const batches = new Batcher<string, string>({
     bytesOf: (item) => item.length,
     flush: (key, items) => {
       const { promise, resolve, reject } = Promise.withResolvers<string[]>();
@@ -71,7 +71,7 @@ test('what waits for a lock keeps no other from being done, and is waited for it
     flush: async (_key, items, { lockTimeoutMs }) => {
       waits.push([items.join(''), lockTimeoutMs]);
       isFree ||= lockTimeoutMs === undefined;
-      if (!isFree && ['x', 'y'].some((held) => items.includes(held))) throw new DatabaseBusy('locked', undefined);
+      if (!isFree && ['x', 'y'].some((locked) => items.includes(locked))) throw new DatabaseBusy('locked', undefined);
       return items.map((item) => `${item}!`);
     },
   });

@@ -56,12 +56,12 @@ const patienceMs = 2_000;
  * Where a lock keeps a batch, whoever need not wait for it is found by halves, too, in a bounded time; the others then wait together as long
  * as any transaction does, so that a database that is busy as a whole is not waited for once for each.
  */
-export class Batches<Item, Result> {
+export class Batcher<Item, Result> {
   readonly #options: Required<BatchesOptions<Item, Result>>;
   /** Of the keys that have items waiting or flushes under way; the one that waits longest for its turn comes first. */
   readonly #lines = new Map<string, Line<Item, Result>>();
   /** What goes on for many callers is done in the context of none. */
-  readonly #context = new AsyncResource('Batches');
+  readonly #context = new AsyncResource('Batcher');
   #waiting = 0;
   #waitingBytes = 0;
   #flushing = 0;
