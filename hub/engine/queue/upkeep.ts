@@ -13,21 +13,19 @@ export function engineTasks({ db, logger }: Platform): PeriodicTask[] {
       name: 'runs',
       everyMs: 3_000,
       run: async (stopping) => {
-        const endLeases = leaseWatch.mayEnd();
         for (let freed = repairBatch; freed === repairBatch && !stopping.aborted;) {
-          freed = (await repairRuns(db, { endLeases })).length;
+          // Checked for each batch, because the machine can sleep between two batches.
+          freed = (await repairRuns(db, { endLeases: leaseWatch.mayEnd() })).length;
+          leaseWatch.looked();
           if (freed > 0) logger.info({ runs: freed }, 'freed runs that had lost their worker');
         }
-        leaseWatch.looked();
       },
     },
+    { name: 'unknown holders', everyMs: 30_000, run: () => enterUnknownHolders(db) },
     {
-      name: 'held runs',
+      name: 'concurrency queues',
       everyMs: 30_000,
-      run: async () => {
-        await enterUnknownHolders(db);
-        await db.system((tx) => wakeStalledConcurrencyQueues(tx), { durable: false });
-      },
+      run: () => db.system((tx) => wakeStalledConcurrencyQueues(tx), { durable: false }),
     },
     { name: 'rollups', everyMs: 30_000, run: (stopping) => rollUp(db, stopping) },
   ];

@@ -146,6 +146,8 @@ export class WorkerLease implements AsyncDisposable {
   }
 
   async #check(): Promise<void> {
+    // After a pause, a run that is held again under an expired lease would be freed a second time.
+    await this.renewIfUncertain();
     await this.endLost();
     this.#untilSearch -= 1;
     if (this.#untilSearch > 0) return;

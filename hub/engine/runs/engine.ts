@@ -57,13 +57,13 @@ export class Engine {
       await this.releaseClaim(claimed);
       return;
     }
-    await this.#versionSteps.complete(claimed);
-    setAsideInput(claimed);
-    const run = { ...claimed, steps: stepsOf(claimed) };
-    const claim: RunClaim = { runId: run.id, fence: run.fence };
+    const claim: RunClaim = { runId: claimed.id, fence: claimed.fence };
     const { runId } = claim;
     using entry = this.executing.add(claim);
     const { lost } = entry;
+    await this.#versionSteps.complete(claimed);
+    setAsideInput(claimed);
+    const run = { ...claimed, steps: stepsOf(claimed) };
     const signal = AbortSignal.any([lost, shutdown]);
     const working: RunContext['working'] = (step, work) => this.#deps.mark.during({ ...claim, step }, work);
     const trace = this.#deps.tracing === null ? null : new RunTrace(this.#deps.tracing, run);
@@ -102,11 +102,10 @@ export class Engine {
       const isStarted = await this.#retryOnOutage(runId, signal, () => admitClaimed(this.#deps.db, run));
       if (isStarted && (await this.#refuseSteps(ctx))) await this.#executeSteps(ctx);
     } catch (error) {
-      if (error instanceof LeaseLost || signal.reason instanceof LeaseLost) {
-        this.#deps.logger.info(
-          { runId, reason: error instanceof Error ? error.message : String(error) },
-          'stopped executing a run that another process has',
-        );
+      const loss = [error, signal.reason as unknown].find((each) => each instanceof LeaseLost);
+      if (loss !== undefined) {
+        // Not the message of another error: it can contain data of the workspace.
+        this.#deps.logger.info({ runId, reason: loss.message }, 'stopped executing a run that another process has');
         // After a crash of the database, the run can have the fence token of this process again.
         await this.#release(run, {});
       } else if (shutdown.aborted) {

@@ -181,7 +181,7 @@ describe('repeated log lines', () => {
     const error = await failure(() => db.systemStatement('x', 'select 1', []));
     // Eighty minutes in which three periodic tasks, requests and the event connection fail every second.
     for (let second = 0; second < 80 * 60; second += 1, now += 1_000) {
-      for (const task of ['runs', 'held runs', 'schedules'])
+      for (const task of ['runs', 'unknown holders', 'schedules'])
         logger.warn({ err: error, part: `sweep of ${task}` }, 'a periodic task failed and will run again');
       logger.error({ err: error, requestId: String(second) }, 'a request failed');
       logger.warn({ part: 'database', err: new Error('gone') }, 'the connection for events was lost; connecting again');

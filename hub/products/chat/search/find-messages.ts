@@ -97,7 +97,12 @@ export async function findMessages(
     return idsOf(found)
       .toSorted((left, right) => (left < right ? 1 : -1))
       .slice(0, limit);
-  return idsOf(await db.systemStatement<{ id: string }>('find_messages_everywhere', throughAll, [...values, limit]));
+  // Not `systemStatement`: a scan of all messages would delay the few connections that renew leases and sign users in.
+  const everywhere = await db.system(
+    (tx) => tx.query<{ id: string }>('find_messages_everywhere', throughAll, [...values, limit]),
+    { readOnly: true },
+  );
+  return idsOf(everywhere.rows);
 }
 
 const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
