@@ -140,12 +140,15 @@ async function packAndInstall() {
     companion: await install('companion', join(folder, companionPackage?.filename ?? '')),
   };
 }
-let installing: ReturnType<typeof packAndInstall> | undefined;
 /** Both packages, installed once for all tests. */
-const installPackages = () => (installing ??= packAndInstall());
+let packages: Awaited<ReturnType<typeof packAndInstall>>;
+// Packing compiles both packages, and installing them downloads from the registry: on a busy machine this takes minutes.
+beforeAll(async () => {
+  packages = await packAndInstall();
+}, 900_000);
 
 test('the packed hub and the packed companion run a workflow together on the oldest Node that each supports', async () => {
-  const { shipped, hub, companion } = await installPackages();
+  const { shipped, hub, companion } = packages;
   expect(shipped.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))).toEqual([]);
   expect(shipped.filter((path) => /\.test\.|\/(demo|dev)\//.test(path))).toEqual([]);
 
@@ -220,7 +223,7 @@ test('the packed hub and the packed companion run a workflow together on the old
 });
 
 test('a packed hub serves the scripts of the version before it, and not those of older versions', async () => {
-  const { hub } = await installPackages();
+  const { hub } = packages;
   const assets = join(hub.home, 'node_modules/outrigger/lib/hub/web/dist/assets');
   const first = readdirSync(assets).find((name) => /^dashboard-runs-page-.*\.js$/.test(name)) ?? '';
   const nameOf = (version: number) => (version === 1 ? first : first.replace(/.\.js$/, `${version}.js`));
