@@ -71,6 +71,7 @@ test('two hub processes deliver each event once if nothing fails, in the order o
   await until(
     async () => timesOf(receiver).size === 150,
     () => `${timesOf(receiver).size} of 150 arrived`,
+    180_000,
   );
   expect(receiver.received).toHaveLength(150);
   expect(receiver.mostOpen).toBeLessThanOrEqual(4);
