@@ -159,6 +159,36 @@ test('a process with an expired lease continues the runs that no other process h
   expect(await runOf(second)).toMatchObject({ holder_id: other.id });
 });
 
+test('after a pause, runs are checked only when the lease is renewed', async () => {
+  const sent: string[] = [];
+  const spied = new Proxy(db, {
+    get: (target, name) =>
+      name === 'systemStatement'
+        ? async (...request: Parameters<Database['systemStatement']>) => {
+            sent.push(request[0]);
+            const rows = await target.systemStatement(...request);
+            sent.push(`end of ${request[0]}`);
+            return rows;
+          }
+        : (Reflect.get(target, name) as unknown),
+  });
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const executing = new ExecutingRuns();
+  await using lease = await WorkerLease.acquire(spied, executing, logger);
+  using _entry = executing.add(await claim(lease));
+  sent.splice(0);
+  const now = performance.now.bind(performance);
+  using _clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + leaseSeconds * 1_000);
+  vi.advanceTimersByTime(renewalSeconds * 1_000);
+  await expect.poll(() => sent).toContain('end of find_lost_runs');
+  expect(sent.filter((name) => !name.includes('runs_of_worker'))).toEqual([
+    'renew_worker_lease',
+    'end of renew_worker_lease',
+    'find_lost_runs',
+    'end of find_lost_runs',
+  ]);
+});
+
 test('a lease that has possibly expired is renewed before runs are claimed', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   await using lease = await WorkerLease.acquire(db, new ExecutingRuns(), logger);

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import type { Logger } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../../shared/contract/define.ts';
@@ -13,6 +14,7 @@ import { holdElsewhere, loseWorkerOf } from '../../../test/fixtures/worker-lease
 import { Database } from '../../platform/db/database.ts';
 import { PostgresEvents } from '../../platform/events/postgres-events.ts';
 import { newId } from '../../platform/ids.ts';
+import { LeaseLost } from '../failure.ts';
 import { claimDueRuns, listDueWorkspaces, VersionSteps } from '../queue/claim-runs.ts';
 import type { ClaimedOfWorkspace } from '../queue/claim-runs.ts';
 import { repairRuns } from '../queue/sweeper.ts';
@@ -47,14 +49,17 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-function engineWith(skill: DirectSkill, options: { validateOutputs?: boolean; db?: Database } = {}): Engine {
+function engineWith(
+  skill: DirectSkill,
+  options: { validateOutputs?: boolean; db?: Database; logger?: Logger } = {},
+): Engine {
   return new Engine({
     db,
     events,
     skills: { find: (id) => (id === skill.id ? skill : undefined), list: () => [skill] },
     ...enginePorts(options.db ?? db),
-    ...options,
     logger,
+    ...options,
   });
 }
 
@@ -560,6 +565,54 @@ test('large steps are read once for all runs of their version, and not with the 
   expect(claimed.map((run) => run.steps)).toEqual([steps, steps]);
   expect(claimed[0]?.steps).toBe(claimed[1]?.steps);
   expect(read).toEqual(['read_large_steps']);
+});
+
+test('a run counts as executed while the steps of its version are read', async () => {
+  const skill = defineSkill({
+    id: 'test.reads-version',
+    title: '',
+    summary: '',
+    requires: [],
+    effect: 'pure',
+    input: z.strictObject({}),
+    output: z.unknown(),
+    execute: async () => ({ output: null }),
+  });
+  const engine = engineWith(skill);
+  const runId = await accept(skill.id);
+  const run = (await claimRun(db, runId)) as ClaimedRun;
+  const execution = engine.execute({ ...run, held_since: Number.POSITIVE_INFINITY }, never);
+  expect(engine.executing.has({ runId, fence: run.fence })).toBe(true);
+  await execution;
+  expect(engine.executing.has({ runId, fence: run.fence })).toBe(false);
+  expect((await stateOf(runId))?.status).toBe('succeeded');
+});
+
+test('the log of a lost run contains why it was lost, and no message of another error', async () => {
+  const lines: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line) => lines.push(line) });
+  const skill = defineSkill({
+    id: 'test.loses-run',
+    title: '',
+    summary: '',
+    requires: [],
+    effect: 'pure',
+    input: z.strictObject({}),
+    output: z.unknown(),
+    execute: async (_input, { runId }) => ({
+      output: null,
+      persist: async () => {
+        engine.executing.lose({ runId, fence: run.fence }, new LeaseLost('another process has it'));
+        throw new Error('a secret of the workspace');
+      },
+    }),
+  });
+  const engine = engineWith(skill, { logger: log });
+  const runId = await accept(skill.id);
+  const run = (await claimRun(db, runId)) as ClaimedRun;
+  await engine.execute({ ...run, held_since: Number.POSITIVE_INFINITY }, never);
+  expect(lines.join('')).toContain('another process has it');
+  expect(lines.join('')).not.toContain('secret');
 });
 
 test('the fence token of a claim that a crash of the database undid is never used again', async () => {

@@ -104,7 +104,7 @@ export class Engine {
     } catch (error) {
       const loss = [error, signal.reason as unknown].find((each) => each instanceof LeaseLost);
       if (loss !== undefined) {
-        // Not the message of another error: it can contain data of the workspace.
+        // The message of another error can contain data of the workspace, so it is not logged.
         this.#deps.logger.info({ runId, reason: loss.message }, 'stopped executing a run that another process has');
         // After a crash of the database, the run can have the fence token of this process again.
         await this.#release(run, {});
